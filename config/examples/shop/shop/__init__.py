@@ -1,0 +1,1 @@
+"""A small web application that shows which worktree, branch, database and cookie it serves."""

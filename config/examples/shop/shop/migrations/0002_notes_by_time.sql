@@ -1,0 +1,1 @@
+CREATE INDEX notes_by_time ON notes (created_at, id);
