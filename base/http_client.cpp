@@ -1,0 +1,142 @@
+#include "base/http_client.h"
+
+#include <boost/asio/connect.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http.hpp>
+#include <optional>
+
+#include "base/text.h"
+
+namespace hedge {
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+using boost::system::error_code;
+
+namespace {
+
+constexpr std::size_t kLongestUnixPath = 107;  // sun_path less its NUL
+
+Error error_of(const error_code& failure, std::string_view doing) {
+  if (failure == http::error::end_of_stream || failure == http::error::partial_message ||
+      failure == asio::error::eof) {
+    return Error(ErrorKind::closed, std::string(doing) + ": the peer closed the connection");
+  }
+  if (failure.category() == boost::system::system_category()) return Error::from_errno(failure.value(), doing);
+  return Error(ErrorKind::io, std::string(doing) + ": " + failure.message());
+}
+
+http::request<http::string_body> to_beast(const HttpRequest& request) {
+  http::request<http::string_body> out(http::string_to_verb(request.method), request.target, 11);
+  if (out.method() == http::verb::unknown) out.method_string(request.method);
+  out.set(http::field::host, request.host);
+  out.set(http::field::connection, "close");
+  for (const auto& [name, value] : request.headers) out.set(name, value);
+  out.body() = request.body;
+  out.prepare_payload();
+  return out;
+}
+
+HttpResponse from_beast(http::response<http::string_body> response) {
+  HttpResponse out;
+  out.status = response.result_int();
+  for (const auto& field : response) out.headers.emplace_back(field.name_string(), field.value());
+  out.body = std::move(response.body());
+  return out;
+}
+
+// One exchange, run to its end or to the deadline on a private io_context: blocking outside, asynchronous inside,
+// because only asynchronous operations can be bounded.
+template <class Socket>
+class Exchange {
+ public:
+  Exchange(const HttpRequest& request, std::uint64_t max_body_bytes) : socket_(io_), request_(to_beast(request)) {
+    parser_.body_limit(max_body_bytes);
+    // Asking HEAD announces a length without a body.
+    if (request_.method() == http::verb::head) parser_.skip(true);
+  }
+
+  asio::io_context& io() { return io_; }
+  Socket& socket() { return socket_; }
+
+  void connected(const error_code& failure) {
+    if (failure) return finish(failure, "connect");
+    http::async_write(socket_, request_, [this](const error_code& write_failure, std::size_t) {
+      if (write_failure) return finish(write_failure, "send request");
+      http::async_read(socket_, buffer_, parser_, [this](const error_code& read_failure, std::size_t) {
+        finish(read_failure, "read answer");
+      });
+    });
+  }
+
+  Result<HttpResponse> run(std::chrono::milliseconds limit) {
+    io_.run_for(limit);
+    if (!finished_) return Error(ErrorKind::timed_out, "no answer within " + std::to_string(limit.count()) + " ms");
+    if (failure_) return error_of(failure_, doing_);
+    return from_beast(parser_.release());
+  }
+
+  void finish(const error_code& failure, std::string_view doing) {
+    finished_ = true;
+    failure_ = failure;
+    doing_ = doing;
+    io_.stop();
+  }
+
+ private:
+  asio::io_context io_{1};
+  Socket socket_;
+  http::request<http::string_body> request_;
+  http::response_parser<http::string_body> parser_;
+  boost::beast::flat_buffer buffer_;
+  bool finished_ = false;
+  error_code failure_;
+  std::string_view doing_;
+};
+
+Result<HttpResponse> fetch(const UnixAddress& address, const HttpRequest& request, std::chrono::milliseconds limit,
+                           std::uint64_t max_body_bytes) {
+  const std::string path = address.path.string();
+  if (path.size() > kLongestUnixPath) {
+    return Error(ErrorKind::invalid_input, "socket path is longer than 107 bytes: " + path);
+  }
+  Exchange<asio::local::stream_protocol::socket> exchange(request, max_body_bytes);
+  exchange.socket().async_connect(asio::local::stream_protocol::endpoint(path),
+                                  [&exchange](const error_code& failure) { exchange.connected(failure); });
+  return exchange.run(limit).with_context(path);
+}
+
+Result<HttpResponse> fetch(const TcpAddress& address, const HttpRequest& request, std::chrono::milliseconds limit,
+                           std::uint64_t max_body_bytes) {
+  using asio::ip::tcp;
+  Exchange<tcp::socket> exchange(request, max_body_bytes);
+  tcp::resolver resolver(exchange.io());
+  resolver.async_resolve(address.host, std::to_string(address.port),
+                         [&exchange](const error_code& failure, const tcp::resolver::results_type& found) {
+                           if (failure) return exchange.finish(failure, "resolve");
+                           asio::async_connect(exchange.socket(), found,
+                                               [&exchange](const error_code& connect_failure, const tcp::endpoint&) {
+                                                 exchange.connected(connect_failure);
+                                               });
+                         });
+  return exchange.run(limit).with_context(address.host + ":" + std::to_string(address.port));
+}
+
+}  // namespace
+
+std::string_view HttpResponse::header(std::string_view name) const {
+  for (const auto& [key, value] : headers) {
+    if (equals_ignoring_case(key, name)) return value;
+  }
+  return {};
+}
+
+Result<HttpResponse> http_fetch(const HttpAddress& address, const HttpRequest& request,
+                                std::chrono::milliseconds limit, std::uint64_t max_body_bytes) {
+  return std::visit([&](const auto& where) { return fetch(where, request, limit, max_body_bytes); }, address);
+}
+
+}  // namespace hedge

@@ -1,0 +1,1 @@
+#include "certs/openssl_ptr.h"

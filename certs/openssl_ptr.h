@@ -1,0 +1,2 @@
+// Owning pointers for OpenSSL's objects.
+#pragma once

@@ -1,0 +1,1 @@
+#include "contract/errors.h"

@@ -1,0 +1,2 @@
+// The catalogue of stable error identifiers.
+#pragma once

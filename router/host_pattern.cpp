@@ -1,0 +1,1 @@
+#include "router/host_pattern.h"
