@@ -34,15 +34,18 @@ def _extract_v2(target: Path, scratch: Path) -> None:
     keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
     (state / "etc/apt/sources.list").write_text(
         f"deb [signed-by={keyring}] {sample_image.mirror()} {V2_RELEASE} main\n", encoding="utf-8")
-    apt = ["apt-get", "-q", "-o", f"Dir={state}", "-o", f"Dir::State::status={state}/var/lib/dpkg/status",
-           "-o", "APT::Sandbox::User=root", "-o", "Acquire::Languages=none"]
-    environment = {**os.environ, "APT_CONFIG": "/dev/null"}
+    # The machine's way to the mirror (a proxy, say) is kept; its hooks, which may tidy its own cache, are not.
+    ways = subprocess.run(["apt-config", "dump", "Acquire"], check=True, capture_output=True, text=True, timeout=30)
+    (state / "apt.conf").write_text(
+        f'Dir "{state}";\nDir::State::status "{state}/var/lib/dpkg/status";\nAPT::Sandbox::User "root";\n'
+        f'{ways.stdout}Acquire::Languages "none";\n', encoding="utf-8")
+    environment = {**os.environ, "APT_CONFIG": str(state / "apt.conf")}
     for arguments in (["update"], ["download", "docker-compose"]):
-        subprocess.run([*apt, *arguments], cwd=scratch, env=environment, check=True, timeout=300,
+        subprocess.run(["apt-get", "-q", *arguments], cwd=scratch, env=environment, check=True, timeout=300,
                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     (package,) = scratch.glob("docker-compose_*.deb")
     subprocess.run(["dpkg-deb", "-x", package, scratch / "files"], check=True, timeout=60)
-    (binary,) = [path for path in (scratch / "files").rglob("docker-compose") if path.is_file() and not path.is_symlink()]
+    (binary,) = (scratch / "files").rglob("cli-plugins/docker-compose")
     shutil.copy2(binary, target)
 
 
