@@ -1,0 +1,10 @@
+// The makers of all verbs; each is defined in the file named after its verb.
+#pragma once
+
+#include <memory>
+
+#include "cli/command_line.h"
+
+namespace hedge::cli {
+
+}  // namespace hedge::cli

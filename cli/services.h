@@ -1,0 +1,53 @@
+// Wires everything, each piece when it is first asked for.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "base/subprocess.h"
+#include "cli/command_line.h"
+#include "cli/output.h"
+#include "config/paths.h"
+#include "router/route_store.h"
+
+namespace hedge::cli {
+
+class Services {
+ public:
+  Services(GlobalOptions options, Environment environment, Output& output);
+  ~Services();
+  Services(const Services&) = delete;
+  Services& operator=(const Services&) = delete;
+
+  const GlobalOptions& options() const { return options_; }
+  // The caller's, as it was when the program started.
+  const Environment& environment() const { return environment_; }
+  Output& output() { return output_; }
+  const Clock& clock() const { return clock_; }
+  CommandRunner& runner() { return runner_; }
+
+  // Where the caller stands: -C, made absolute. Errors: not_found `directory_missing`.
+  Result<std::filesystem::path> directory() const;
+
+  // Where things are; creates nothing.
+  Result<config::Paths> paths();
+  // As paths(), with the state and runtime directories made.
+  Result<config::Paths> writable_paths();
+
+  // The route store, opened (and made) on first use. Lifetime: as long as the Services.
+  Result<router::RouteStore*> routes();
+
+ private:
+  GlobalOptions options_;
+  Environment environment_;
+  Output& output_;
+  SystemClock clock_;
+  SystemCommandRunner runner_;
+  std::optional<config::Paths> paths_;
+  std::unique_ptr<router::RouteStore> routes_;
+};
+
+}  // namespace hedge::cli
