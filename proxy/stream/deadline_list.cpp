@@ -1,0 +1,45 @@
+#include "proxy/stream/deadline_list.h"
+
+namespace hedge::proxy {
+
+Deadline::~Deadline() {
+  if (linked_) list_->unlink(*this);
+}
+
+void Deadline::set(std::chrono::milliseconds from_now) noexcept {
+  if (list_ == nullptr) return;
+  at_ = list_->now() + from_now.count();
+  if (!linked_) list_->link(*this);
+}
+
+void DeadlineList::link(Deadline& deadline) noexcept {
+  deadline.next_ = first_;
+  deadline.previous_ = nullptr;
+  if (first_ != nullptr) first_->previous_ = &deadline;
+  first_ = &deadline;
+  deadline.linked_ = true;
+}
+
+void DeadlineList::unlink(Deadline& deadline) noexcept {
+  if (sweep_next_ == &deadline) sweep_next_ = deadline.next_;
+  if (deadline.previous_ != nullptr) {
+    deadline.previous_->next_ = deadline.next_;
+  } else {
+    first_ = deadline.next_;
+  }
+  if (deadline.next_ != nullptr) deadline.next_->previous_ = deadline.previous_;
+  deadline.linked_ = false;
+}
+
+void DeadlineList::sweep() {
+  sweep_next_ = first_;
+  while (sweep_next_ != nullptr) {
+    Deadline& deadline = *sweep_next_;
+    sweep_next_ = deadline.next_;
+    if (deadline.at_ > now_) continue;
+    deadline.at_ = Deadline::kNever;
+    deadline.on_passed_(deadline.owner_);  // the deadline may be gone from here on
+  }
+}
+
+}  // namespace hedge::proxy
