@@ -23,13 +23,17 @@ def require_programs(*names: str) -> None:
         skip(f"not installed: {', '.join(absent)} (scripts/setup test)")
 
 
+def inside() -> bool:
+    return _INSIDE in os.environ
+
+
 def enter() -> None:
     """Starts this program again as process 1 of new network, process and mount namespaces; returns inside.
 
     When that process ends, also by SIGKILL, the kernel ends everything it started and takes down its bridges,
     packet filter rules and mounts. Loopback is up and every port is free; nothing else can be reached.
     """
-    if os.environ.get(_INSIDE):
+    if inside():
         # Process 1 ignores every signal that it has no handler for.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
