@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from support import bounded_wait  # noqa: E402
 from support.child_process import ChildProcess  # noqa: E402
-from support.private_world import skip  # noqa: E402
+from support.private_world import exit_status, skip  # noqa: E402
 
 ADMIN = "hedge_admin"
 
@@ -121,4 +121,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(exit_status(main))

@@ -5,16 +5,25 @@ import shutil
 import signal
 import subprocess
 import sys
-from typing import NoReturn
+import unittest
+from typing import Callable, NoReturn
 
 SKIPPED = 77  # what ctest is told to count as skipped (SKIP_RETURN_CODE)
 _INSIDE = "HEDGE_TEST_PRIVATE_WORLD"
 
 
 def skip(reason: str) -> NoReturn:
-    """Ends the test program as skipped; the reason is what a person reads in the log."""
-    print(f"skipped: {reason}", flush=True)
-    raise SystemExit(SKIPPED)
+    """Ends the test as skipped; the reason is what a person reads in the log."""
+    raise unittest.SkipTest(reason)
+
+
+def exit_status(run: Callable[[], int]) -> int:
+    """What a test program ends with: the result of `run`, or 77 and the printed reason where it skips."""
+    try:
+        return run()
+    except unittest.SkipTest as reason:
+        print(f"skipped: {reason}", flush=True)
+        return SKIPPED
 
 
 def require_programs(*names: str) -> None:
