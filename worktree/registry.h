@@ -1,0 +1,64 @@
+// Which worktrees exist on this machine, under which names. Every change is one transaction; names are unique machine-wide.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "worktree/names.h"
+#include "worktree/record.h"
+#include "worktree/state_database.h"
+
+namespace hedge::worktree {
+
+// What is known of a worktree before it is born.
+struct Birth {
+  WorktreeKind kind = WorktreeKind::linked;
+  std::string app;
+  std::string branch;
+  std::string instance;
+  BranchOrigin branch_origin = BranchOrigin::existing;
+  std::string upstream;
+  std::string base;
+  std::filesystem::path repository;
+  std::filesystem::path main_checkout;
+  std::filesystem::path path;     // empty: derived from main_checkout and the slug
+  std::filesystem::path git_dir;  // of an existing checkout that is adopted; empty otherwise
+  StackWish stack = StackWish::with_stack;
+  NameRules rules;
+};
+
+class Registry {
+ public:
+  Registry(StateDatabase& state, const Clock& clock) : state_(state), clock_(clock) {}
+
+  // Records a birth: id, slug, names and directory, decided once under the machine-wide lock. If the repository already has a
+  // worktree of that branch and instance (or of that git directory), its record is returned as it is.
+  // Errors: invalid_input (names), `path_too_long`; state errors.
+  Result<WorktreeRecord> admit(const Birth& birth);
+  // What admit() would return, recording nothing.
+  Result<WorktreeRecord> propose(const Birth& birth);
+
+  Result<std::vector<WorktreeRecord>> load_all();
+  Result<std::optional<WorktreeRecord>> find(std::string_view id);
+  Result<std::optional<WorktreeRecord>> find_birth(const std::filesystem::path& repository, std::string_view branch,
+                                                   std::string_view instance);
+  Result<std::optional<WorktreeRecord>> find_slug(const std::filesystem::path& repository, std::string_view slug);
+  Result<std::optional<WorktreeRecord>> find_path(const std::filesystem::path& path);
+
+  // Writes state, path, git_dir, branch origin, base and stack wish of an existing record; names never change.
+  Result<void> update(const WorktreeRecord& record);
+  Result<void> touch(std::string_view id);  // last use is now
+  // Forgets a worktree with its names, ports and ledger. The absent one is success.
+  // Errors: refused, if its ledger is not empty.
+  Result<void> forget(std::string_view id);
+
+ private:
+  StateDatabase& state_;
+  const Clock& clock_;
+};
+
+}  // namespace hedge::worktree

@@ -1,0 +1,57 @@
+// Executes a plan: journals each effect, and decides nothing.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "worktree/ledger.h"
+#include "worktree/resource_kind.h"
+
+namespace hedge::worktree {
+
+enum class Stage {
+  begun,     // the journal entry is written, the effect comes next
+  effected,  // the effect has happened, the entry is still open
+  closed,
+};
+
+// Told of every step: progress for people, and the place where tests cut a run short.
+class StepObserver {
+ public:
+  virtual ~StepObserver() = default;
+  virtual Result<void> on_step(Stage stage, const ResourceSpec& spec) = 0;
+};
+
+struct Survivor {
+  ResourceSpec spec;
+  Error reason;
+  bool is_debt = false;  // a server is down; gc will pay
+};
+
+struct RemovalReport {
+  std::vector<Change> changes;
+  std::vector<Survivor> survivors;  // empty: everything is gone
+};
+
+class Runner {
+ public:
+  Runner(Ledger& ledger, const ResourceKinds& kinds, StepObserver& observer)
+      : ledger_(ledger), kinds_(kinds), observer_(observer) {}
+
+  // check, and if it is not present: journal, converge, close. A foreign resource is an error and leaves no entry.
+  // A resource that is present but has no closed entry (a killed run) gets one.
+  Result<Change> converge(const WorktreeRecord& record, const ResourceSpec& spec);
+  // Every step in order; stops at the first error.
+  Result<std::vector<Change>> converge_all(const WorktreeRecord& record, const std::vector<ResourceSpec>& plan);
+  // Everything in the ledger, backwards. Goes on after a failure, except that the checkout stays while anything that lives in
+  // it survives.
+  Result<RemovalReport> remove_all(const WorktreeRecord& record);
+
+ private:
+  Ledger& ledger_;
+  const ResourceKinds& kinds_;
+  StepObserver& observer_;
+};
+
+}  // namespace hedge::worktree

@@ -1,0 +1,32 @@
+// Kernel locks around the work on one worktree or one repository; they die with the process that holds them.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string_view>
+
+#include "base/file_lock.h"
+#include "base/result.h"
+#include "config/paths.h"
+
+namespace hedge::worktree {
+
+class WorktreeLocks {
+ public:
+  explicit WorktreeLocks(const config::Paths& paths) : directory_(paths.locks_directory()) {}
+
+  // For create, destroy, up and down of one worktree. Errors: busy `busy`.
+  Result<FileLock> lock_work(std::string_view worktree, std::chrono::milliseconds limit = std::chrono::minutes(10)) const;
+  // For git commands that change the repository's configuration, branches or worktrees.
+  Result<FileLock> lock_repository(const std::filesystem::path& repository,
+                                   std::chrono::milliseconds limit = std::chrono::minutes(2)) const;
+  // Held shared by every running wrapper command (`hedge run`) for as long as it runs.
+  Result<FileLock> hold_running(std::string_view worktree) const;
+  // Errors: refused `wrapper_running`, if a wrapper command runs (its pid in the hint).
+  Result<FileLock> require_idle(std::string_view worktree) const;
+
+ private:
+  std::filesystem::path directory_;
+};
+
+}  // namespace hedge::worktree
