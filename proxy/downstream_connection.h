@@ -1,0 +1,61 @@
+// One client's connection: from accept to the last byte. A local variable of the coroutine that serves it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+#include "base/task.h"
+#include "base/unique_fd.h"
+#include "proxy/stream/byte_stream.h"
+
+namespace hedge::proxy {
+
+class EdgeWorker;
+class SocketStream;
+class TlsStream;
+
+// What a listener was opened for; either takes both, told apart by the first byte.
+enum class ListenerKind : std::uint8_t { plain, tls };
+
+class DownstreamConnection {
+ public:
+  DownstreamConnection(EdgeWorker& worker, UniqueFd socket, ListenerKind listener);
+  ~DownstreamConnection();
+  DownstreamConnection(const DownstreamConnection&) = delete;
+  DownstreamConnection& operator=(const DownstreamConnection&) = delete;
+
+  // Detects the protocol, shakes hands and serves until the connection is over.
+  Task<void> run();
+
+  // For the protocol's server, from here on.
+
+  ByteStream& stream() noexcept { return *stream_; }
+  // Plain bytes arrived on a TLS port: send requests to https (307/308), but serve upgrades.
+  bool wants_https() const noexcept { return wants_https_; }
+
+  // Three states, which only move the connection's deadline. The usual turn of a protocol's server:
+  //   begin_idle(); co_await stream().readable(); begin_request_head(); … read the head … end_request_head(); exchange.
+  // Idle: waiting for a request's first byte, at most the idle limit. A drain ends the wait with `cancelled`, also one
+  // that began earlier: anything but `ok` means to close without a word.
+  void begin_idle();
+  // The head must be complete within the limit from here: call it with the first byte (also when that is in a buffer).
+  void begin_request_head();
+  // No deadline on bodies, streams and tunnels.
+  void end_request_head();
+  // Between requests, so that a drain may close it.
+  bool is_idle() const noexcept { return idle_; }
+
+ private:
+  Task<bool> detect_and_handshake();
+
+  EdgeWorker& worker_;
+  std::unique_ptr<SocketStream> socket_;
+  std::unique_ptr<TlsStream> tls_;
+  ByteStream* stream_ = nullptr;
+  ListenerKind listener_;
+  bool wants_https_ = false;
+  bool idle_ = false;
+};
+
+}  // namespace hedge::proxy

@@ -1,0 +1,159 @@
+// The worker's idle upstream connections, and the one way to get a connection: lease().
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "base/task.h"
+#include "proxy/proxy_error.h"
+#include "proxy/stream/byte_stream.h"
+#include "proxy/upstream/upstream_source.h"
+#include "router/route.h"
+
+namespace hedge::proxy {
+
+class Connector;
+class Reactor;
+class Resolver;
+class SocketStream;
+class UpstreamPools;
+
+inline constexpr std::chrono::milliseconds kUpstreamIdleLimit{4000};  // below Node's 5 s
+inline constexpr std::size_t kMostIdlePerIdentity = 64;
+
+struct LeaseTimings {
+  std::chrono::microseconds resolve{0};
+  std::chrono::microseconds connect{0};
+};
+
+// Idle connections to one identity, the newest last.
+class UpstreamPool {
+ public:
+  explicit UpstreamPool(std::string identity) : identity_(std::move(identity)) {}
+
+  const std::string& identity() const noexcept { return identity_; }
+  std::size_t idle() const noexcept { return idle_.size(); }
+
+ private:
+  friend class UpstreamLease;
+  friend class UpstreamPools;
+  struct Idle {
+    std::unique_ptr<SocketStream> stream;
+    std::int64_t until = 0;  // milliseconds of the reactor
+  };
+  std::unique_ptr<SocketStream> take(std::int64_t now);
+  void give(std::unique_ptr<SocketStream> stream, std::int64_t until);
+
+  std::string identity_;
+  std::vector<Idle> idle_;
+  std::size_t leased_ = 0;
+  bool retired_ = false;  // the identity is gone: nothing is taken or given any more
+};
+
+// One connection for one exchange. keep() after a clean finish puts it back; every other way out closes it.
+class UpstreamLease {
+ public:
+  UpstreamLease() = default;
+  UpstreamLease(UpstreamLease&& other) noexcept;
+  UpstreamLease& operator=(UpstreamLease&& other) noexcept;
+  UpstreamLease(const UpstreamLease&) = delete;
+  UpstreamLease& operator=(const UpstreamLease&) = delete;
+  ~UpstreamLease();
+
+  explicit operator bool() const noexcept { return stream_ != nullptr; }
+  ByteStream& stream() const noexcept;
+  // It has carried an exchange before: a failure before the first response byte may be its age.
+  bool reused() const noexcept { return reused_; }
+  const LeaseTimings& timings() const noexcept { return timings_; }
+  const std::string& identity() const noexcept { return upstream_->identity; }
+  const ResolvedUpstream& upstream() const noexcept { return *upstream_; }
+
+  // Gives the connection back. Call it only when the whole response was read, the whole request was written, and both
+  // sides agreed to go on. `idle_limit` is what `Keep-Alive: timeout` allows, at most kUpstreamIdleLimit.
+  // The lease is empty afterwards.
+  void keep(std::chrono::milliseconds idle_limit = kUpstreamIdleLimit);
+  // Closes the connection. The lease is empty afterwards.
+  void drop() noexcept;
+
+ private:
+  friend class UpstreamPools;
+  UpstreamPools* pools_ = nullptr;
+  UpstreamPool* pool_ = nullptr;
+  std::unique_ptr<SocketStream> stream_;
+  ResolvedUpstreamPtr upstream_;
+  LeaseTimings timings_;
+  bool reused_ = false;
+};
+
+enum class LeaseKind : std::uint8_t {
+  any,    // an idle connection if there is one
+  fresh,  // always a new connection: for a retry, and for an upgrade
+};
+
+using LeaseResult = std::variant<UpstreamLease, ProxyError>;
+
+// Single-threaded; one a worker. Outlives its leases.
+class UpstreamPools {
+ public:
+  UpstreamPools(Reactor& reactor, Resolver& resolver, Connector& connector);
+  ~UpstreamPools();
+  UpstreamPools(const UpstreamPools&) = delete;
+  UpstreamPools& operator=(const UpstreamPools&) = delete;
+
+  // The hot path: an idle connection, without a coroutine frame. An empty lease if there is none, or if the upstream's
+  // address must be asked for again; then await lease().
+  UpstreamLease try_lease(const router::Route& route);
+
+  // An idle or new connection to the route's upstream. Bounded by the resolver's and connector's deadlines.
+  // Errors: every reason of the table's "before there was a connection" part.
+  // Lifetime: `route` (that is, its table) lives until the await is over.
+  Task<LeaseResult> lease(const router::Route& route, LeaseKind kind);
+
+  // The identity's process is gone.
+  void retire(std::string_view identity);
+  // Closes connections that were idle too long; called once a second.
+  void sweep();
+  // Closes every idle connection (drain).
+  void close_idle();
+
+  std::size_t idle() const noexcept;
+
+ private:
+  friend class UpstreamLease;
+  struct Key {
+    static std::size_t hash(const router::Upstream& upstream) noexcept;
+    static bool equal(const router::Upstream& a, const router::Upstream& b) noexcept;
+  };
+  struct Hash {
+    std::size_t operator()(const router::Upstream& upstream) const noexcept { return Key::hash(upstream); }
+  };
+  struct Equal {
+    bool operator()(const router::Upstream& a, const router::Upstream& b) const noexcept { return Key::equal(a, b); }
+  };
+  // The last good answer for an upstream and the pool that it leads to.
+  struct Known {
+    ResolvedUpstreamPtr upstream;
+    UpstreamPool* pool = nullptr;
+    std::int64_t fresh_until = 0;
+  };
+
+  UpstreamPool& pool_of(const std::string& identity);
+  UpstreamLease take_idle(const Known& known);
+  void forget_unused_pools();
+
+  Reactor& reactor_;
+  Resolver& resolver_;
+  Connector& connector_;
+  std::unordered_map<router::Upstream, Known, Hash, Equal> known_;
+  std::map<std::string, std::unique_ptr<UpstreamPool>, std::less<>> pools_;
+};
+
+}  // namespace hedge::proxy
