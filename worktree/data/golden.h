@@ -1,0 +1,37 @@
+// The golden copy of main's database: a template that nobody can connect to, refreshed by dump and restore, so that no session
+// on main is ever disturbed or waited for.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "base/subprocess.h"
+#include "worktree/data/pg_connection.h"
+
+namespace hedge::worktree {
+
+struct GoldenSpec {
+  PgTarget admin;
+  std::string source;  // main's database
+  std::string name;    // of the copy
+  std::string role() const { return name; }  // owns the objects in it; cannot log in
+  std::filesystem::path scratch;             // a directory of our own (0700), for the dump
+  Environment environment;                   // the caller's
+  std::chrono::milliseconds limit{1800000};  // of the dump, and of the restore
+};
+
+struct GoldenFacts {
+  std::string source;
+  std::string made_at;  // UTC
+};
+
+// Absent: there is none. Errors: conflict `ownership_conflict`, if a database of that name is not a golden copy.
+Result<std::optional<GoldenFacts>> fetch_golden(PgConnection& admin, const GoldenSpec& spec);
+
+// Makes a new copy beside the old one and swaps them. Errors: not_found `golden_source_missing`, `pg_tools_missing`; no_space
+// `disk_full`; io `golden_failed`; busy (another refresh runs).
+Result<void> refresh_golden(const GoldenSpec& spec, CommandRunner& runner);
+
+}  // namespace hedge::worktree

@@ -1,0 +1,41 @@
+// A worktree's share of a PostgreSQL server: a role of its own, and its two databases.
+#pragma once
+
+#include <string>
+
+#include "base/subprocess.h"
+#include "worktree/data/golden.h"
+#include "worktree/data/postgres_database.h"
+#include "worktree/resource.h"
+
+namespace hedge::worktree {
+
+struct PostgresSpec {
+  std::string id;
+  std::string role;
+  std::string password;
+  std::string database;
+  std::string test_database;
+  GoldenSpec golden;
+};
+
+// check(): missing, differs (one of the parts is missing or not as it should be), foreign `ownership_conflict`, unknown (the
+// server is down). converge(): makes the golden copy if there is none. remove(): the golden copy stays.
+class PostgresData final : public Resource {
+ public:
+  PostgresData(PostgresSpec spec, CommandRunner& runner);
+
+  std::string kind() const override { return "database"; }
+  std::string name() const override { return spec_.database; }
+  Result<Finding> check() override;
+  Result<Change> converge() override;
+  Result<Change> remove() override;
+
+ private:
+  Finding look(PgConnection& admin);
+  ClonePlan clone_plan(const std::string& name) const;
+  PostgresSpec spec_;
+  CommandRunner& runner_;
+};
+
+}  // namespace hedge::worktree

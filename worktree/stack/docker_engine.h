@@ -1,0 +1,66 @@
+// The container engine's API, as far as stacks need it: what is labelled ours, and ending exactly that.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "worktree/stack/engine_probe.h"
+
+namespace hedge::worktree {
+
+using Labels = std::map<std::string, std::string>;
+
+struct ContainerNetwork {
+  std::string name;
+  std::vector<std::string> aliases;
+};
+
+struct ContainerFacts {
+  std::string id;
+  std::string name;   // without the leading slash
+  std::string state;  // created, running, exited, …
+  int exit_code = 0;
+  Labels labels;
+  std::string service() const;  // Compose's name of the service, or empty
+  bool is_running() const { return state == "running" || state == "restarting"; }
+};
+
+class DockerEngine {
+ public:
+  // Speaks the engine's newest version that is known here; nothing older than 1.40 is supported.
+  // Errors: unsupported `engine_unsupported`.
+  static Result<DockerEngine> connect(const EngineFacts& facts);
+
+  // All containers, running or not, that have every one of `labels` (an empty value: any value).
+  Result<std::vector<ContainerFacts>> fetch_containers(const Labels& labels);
+  Result<std::vector<ContainerNetwork>> fetch_networks_of(std::string_view container);
+  // SIGTERM, and after `grace` SIGKILL. Idempotent.
+  Result<void> stop_container(std::string_view id, std::chrono::seconds grace);
+  // With its anonymous volumes. The absent one is success.
+  Result<void> remove_container(std::string_view id);
+
+  Result<std::vector<std::string>> fetch_networks(const Labels& labels);  // ids
+  Result<std::vector<std::string>> fetch_volumes(const Labels& labels);   // names
+  // The absent one is success. Errors: conflict, if something still uses it.
+  Result<void> remove_network(std::string_view id);
+  Result<void> remove_volume(std::string_view name);
+
+  // Makes the bridge network if there is none of that name. Errors: no_space `docker_network_pool_exhausted`.
+  Result<bool> ensure_network(const std::string& name, const Labels& labels);
+  // Attaches with these aliases and no others; one that is attached otherwise is attached anew. False: it was so already.
+  Result<bool> ensure_attached(const std::string& network, const std::string& container,
+                               const std::vector<std::string>& aliases);
+
+ private:
+  DockerEngine(HttpAddress address, std::string prefix) : address_(std::move(address)), prefix_(std::move(prefix)) {}
+  Result<HttpResponse> call(std::string method, const std::string& target, std::string body = {},
+                            std::chrono::milliseconds limit = std::chrono::seconds(30));
+  HttpAddress address_;
+  std::string prefix_;  // "/v1.43"
+};
+
+}  // namespace hedge::worktree
