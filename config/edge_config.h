@@ -1,4 +1,4 @@
-// The user-wide settings file, as far as the edge reads it: [edge] and [[routes]].
+// [edge] of the user-wide settings file.
 #pragma once
 
 #include <chrono>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "config/load.h"
 
 namespace hedge::config {
 
@@ -22,21 +23,6 @@ struct SocketAddress {
 // The port may be left out where `default_port` is given. Errors: invalid_input, saying what is accepted.
 Result<SocketAddress> parse_socket_address(std::string_view text, std::optional<std::uint16_t> default_port = {});
 std::string to_string(const SocketAddress& address);
-
-// Where a value stands in its file, counted from 1; 0 is unknown.
-struct Position {
-  std::uint32_t line = 0;
-  std::uint32_t column = 0;
-};
-
-// One [[routes]] entry as written. What host and upstream mean is the router's knowledge: router/static_routes.h.
-struct StaticRoute {
-  std::string host;
-  std::string upstream;
-  std::string protocol;  // empty: http1
-  bool wildcard = false;
-  Position entry, host_at, upstream_at, protocol_at;
-};
 
 enum class CookieMode { narrow, pass };
 
@@ -77,15 +63,16 @@ struct EdgeConfig {
   // it runs in a container, else any bridge network that this host has a route to.
   std::optional<std::string> network;
 
-  std::vector<StaticRoute> routes;
   // What is allowed but unwise, one line each, with its place in the file.
   std::vector<std::string> warnings;
 };
 
-// Every problem of the text is reported, one a line as "name:line:column: what", in one `config_invalid` error.
-// Relative paths in it are taken from the file's directory.
-Result<EdgeConfig> parse_edge_config(std::string_view text, const std::filesystem::path& name);
-// Errors: as above; not_found, permission.
-Result<EdgeConfig> load_edge_config(const std::filesystem::path& file);
+// Reads [edge] of an open file. What is wrong becomes problems of the file, for TomlFile::finish() to tell; relative paths
+// are taken from `directory`. The other half of the file, [[routes]], is the router's: router/edge_settings.h.
+EdgeConfig read_edge_table(TomlFile& file, const std::filesystem::path& directory);
+
+// True if browsers insist on HTTPS for every name below (the whole top-level domain is in their HSTS preload lists), so that
+// a plain-HTTP site there can never be opened.
+bool is_https_only_domain(std::string_view domain);
 
 }  // namespace hedge::config

@@ -317,6 +317,11 @@ std::vector<std::string> TomlTable::keys() {
   return out;
 }
 
+bool TomlTable::is_string(std::string_view key) const {
+  const toml::node* node = state_->table->get(key);
+  return node != nullptr && node->is_string();
+}
+
 bool TomlTable::has(std::string_view key) const { return state_->table->contains(key); }
 
 void TomlTable::problem(std::string_view key, std::string text, std::string hint) {

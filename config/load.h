@@ -81,6 +81,8 @@ class TomlTable {
   std::vector<std::string> keys();
 
   bool has(std::string_view key) const;
+  // For keys that take one text or a list of them.
+  bool is_string(std::string_view key) const;
   // Adds a problem at `key` (at the table, if the key is absent).
   void problem(std::string_view key, std::string text, std::string hint = {});
   // As problem(), for what this version cannot do (the error's id becomes `config_unsupported` if nothing else is wrong).
