@@ -11,9 +11,16 @@ from support import compose_tools, sample_image
 from support.hedge_program import HedgeProgram
 from support.private_docker import PrivateDocker
 from support.private_postgres import PrivatePostgres
+from support.private_world import require_programs
 
 NETWORK, SUBNET, GATEWAY = "hedge", "10.89.9.0/24", "10.89.9.1"
 ALPHA, BETA = "feature/alpha", "feature/beta"
+
+
+def prepare() -> None:
+    require_programs("dockerd", "docker")
+    sample_image.root_archive()
+    compose_tools.v2()
 
 
 class ComposeWorld(unittest.TestCase):

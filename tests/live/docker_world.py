@@ -7,11 +7,17 @@ from pathlib import Path
 from support import bounded_wait, sample_image
 from support.hedge_program import HedgeProgram
 from support.private_docker import PrivateDocker
+from support.private_world import require_programs
 
 IMAGE = "shop"
 NETWORK, SUBNET = "edge", "10.89.7.0/24"
 PRIVATE, PRIVATE_SUBNET = "zz-private", "10.89.8.0/24"
 PORT = 8000
+
+
+def prepare() -> None:
+    require_programs("dockerd", "docker")
+    sample_image.root_archive()
 
 
 class DockerWorld(unittest.TestCase):

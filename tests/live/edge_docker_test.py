@@ -3,9 +3,10 @@
 import json
 import unittest
 
-from docker_world import NETWORK, PORT, PRIVATE, PRIVATE_SUBNET, DockerWorld
+from docker_world import NETWORK, PORT, PRIVATE, PRIVATE_SUBNET, DockerWorld, prepare
 from support import bounded_wait
 
+__all__ = ["prepare", "Containers", "FiveReasons"]
 ALPHA, BETA = "wt-alpha", "wt-beta"
 
 

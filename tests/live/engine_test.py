@@ -4,9 +4,10 @@ import http.server
 import threading
 import unittest
 
-from docker_world import NETWORK, DockerWorld
+from docker_world import NETWORK, DockerWorld, prepare
 from support import bounded_wait
 
+__all__ = ["prepare", "Engine"]
 ALPHA = "wt-alpha"
 OTHER = "other.localhost"
 
