@@ -23,7 +23,9 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -33,6 +35,7 @@ class App;
 
 namespace hedge::cli {
 
+class Output;
 class Services;
 
 struct GlobalOptions {
@@ -67,7 +70,15 @@ struct CommandEntry {
 // Every verb of the program.
 std::span<const CommandEntry> command_table();
 
+using Arguments = std::vector<std::string>;  // without the program's name
+
 // Parses the arguments, runs the chosen verb, prints what is to be printed. Returns the exit code.
-int run_command_line(int argc, char** argv);
+int run_command_line(const Arguments& arguments, Output& output);
+// For main(), which alone catches exceptions: reports one in the shape that the verb promises.
+int report_bug(const Arguments& arguments, Output& output, std::string_view what);
+
+// The word that stands where a verb stands, even if the rest cannot be parsed. Empty if there is none.
+std::string verb_in(const Arguments& arguments);
+ResultShape shape_of(std::string_view verb);
 
 }  // namespace hedge::cli

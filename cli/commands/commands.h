@@ -7,4 +7,6 @@
 
 namespace hedge::cli {
 
+std::unique_ptr<Command> make_explain_command();
+
 }  // namespace hedge::cli
