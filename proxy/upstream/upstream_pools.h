@@ -14,7 +14,7 @@
 
 #include "base/task.h"
 #include "proxy/proxy_error.h"
-#include "proxy/stream/byte_stream.h"
+#include "proxy/stream/socket_stream.h"
 #include "proxy/upstream/upstream_source.h"
 #include "router/route.h"
 
@@ -23,7 +23,6 @@ namespace hedge::proxy {
 class Connector;
 class Reactor;
 class Resolver;
-class SocketStream;
 class UpstreamPools;
 
 inline constexpr std::chrono::milliseconds kUpstreamIdleLimit{4000};  // below Node's 5 s

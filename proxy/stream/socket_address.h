@@ -1,0 +1,22 @@
+// A socket's address as text and number, read from the kernel.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <string>
+
+namespace hedge::proxy {
+
+struct SocketAddress {
+  std::string ip;  // IPv4-mapped IPv6 as IPv4; without brackets; empty for a unix socket
+  std::uint16_t port = 0;
+  bool is_loopback = false;
+
+  static SocketAddress of(const sockaddr_storage& address);
+  // Empty, if the socket is not connected.
+  static SocketAddress of_peer(int fd);
+  static SocketAddress of_local(int fd);
+};
+
+}  // namespace hedge::proxy

@@ -1,0 +1,40 @@
+// The server's side of TLS: one configuration, shared by all workers, and the certificate for each name.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "certs/certificate_store.h"
+#include "certs/openssl_ptr.h"
+#include "router/route_table.h"
+
+namespace hedge::proxy {
+
+// What a handshake reads of the worker that it runs on.
+struct HandshakeRoutes {
+  // The worker's current table; the pointer that it points at changes only between turns of the reactor.
+  const std::shared_ptr<const router::RouteTable>* table = nullptr;
+};
+
+class TlsContext {
+ public:
+  // TLS 1.2 and 1.3. Certificates come from `store`, chosen by server name while the handshake runs.
+  // Errors: io, if OpenSSL refuses the configuration.
+  // Lifetime: `store` outlives the context.
+  static Result<std::unique_ptr<TlsContext>> create(certs::CertificateStore& store);
+  ~TlsContext();
+  TlsContext(const TlsContext&) = delete;
+  TlsContext& operator=(const TlsContext&) = delete;
+
+  // One connection's state, to accept on. Any thread. Null: out of memory.
+  // Lifetime: `routes` outlives the handshake.
+  certs::SslPtr new_server_session(const HandshakeRoutes& routes) const;
+
+ private:
+  class Impl;
+  explicit TlsContext(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace hedge::proxy
