@@ -3,5 +3,5 @@
 set -e
 cd "$(dirname "$0")"
 for t in origin relay load; do
-  if [ ! -x "$t" ] || [ "$t.cpp" -nt "$t" ] || [ load_connection.h -nt "$t" ]; then g++ -O2 -std=c++20 -o "$t" "$t.cpp" -lssl -lcrypto; fi
+  if [ ! -x "$t" ] || [ "$t.cpp" -nt "$t" ] || [ -n "$(find . -name "${t}_*.h" -newer "$t")" ]; then g++ -O2 -std=c++20 -o "$t" "$t.cpp" -lssl -lcrypto; fi
 done
