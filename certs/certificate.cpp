@@ -1,17 +1,19 @@
 #include "certs/certificate.h"
 
-#include <openssl/err.h>
-#include <openssl/pem.h>
-
 #include <array>
 #include <ctime>
+
+#include <openssl/err.h>
+#include <openssl/pem.h>
 
 #include "base/text.h"
 
 namespace hedge::certs {
 namespace {
 
-BioPtr reader(std::string_view pem) { return BioPtr(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()))); }
+BioPtr reader(std::string_view pem) {
+  return BioPtr(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+}
 
 std::string name_entry(const X509& certificate, int nid) {
   const X509_NAME* name = X509_get_subject_name(&certificate);
@@ -42,7 +44,8 @@ std::vector<X509Ptr> parse_certificates(std::string_view pem) {
   // Block by block, so that one damaged block does not hide the ones after it.
   for (std::size_t at = pem.find(kBegin); at != std::string_view::npos; at = pem.find(kBegin, at + 1)) {
     const BioPtr in = reader(pem.substr(at));
-    if (X509Ptr certificate(in ? PEM_read_bio_X509(in.get(), nullptr, nullptr, nullptr) : nullptr); certificate) {
+    if (X509Ptr certificate(in ? PEM_read_bio_X509(in.get(), nullptr, nullptr, nullptr) : nullptr);
+        certificate) {
       found.push_back(std::move(certificate));
     }
   }
@@ -65,14 +68,20 @@ std::string fingerprint(const X509& certificate) {
   return to_hex({reinterpret_cast<const char*>(digest.data()), size});
 }
 
-std::string common_name(const X509& certificate) { return name_entry(certificate, NID_commonName); }
+std::string common_name(const X509& certificate) {
+  return name_entry(certificate, NID_commonName);
+}
 
 std::string organizational_unit(const X509& certificate) {
   return name_entry(certificate, NID_organizationalUnitName);
 }
 
-WallTime not_before(const X509& certificate) { return to_wall(X509_get0_notBefore(&certificate)); }
-WallTime not_after(const X509& certificate) { return to_wall(X509_get0_notAfter(&certificate)); }
+WallTime not_before(const X509& certificate) {
+  return to_wall(X509_get0_notBefore(&certificate));
+}
+WallTime not_after(const X509& certificate) {
+  return to_wall(X509_get0_notAfter(&certificate));
+}
 
 bool is_authority(const X509& certificate) {
   const BasicConstraintsPtr constraints(static_cast<BASIC_CONSTRAINTS*>(

@@ -17,7 +17,8 @@ Result<X509Ptr> parse_certificate(std::string_view pem);
 std::vector<X509Ptr> parse_certificates(std::string_view pem);
 Result<std::string> certificate_pem(const X509& certificate);
 
-// SHA-256 over the DER form, in lower-case hexadecimal: the only thing by which two certificates are compared.
+// SHA-256 over the DER form, in lower-case hexadecimal: the only thing by which two certificates are
+// compared.
 std::string fingerprint(const X509& certificate);
 std::string common_name(const X509& certificate);
 std::string organizational_unit(const X509& certificate);

@@ -1,10 +1,10 @@
 #include "certs/certificate_authority.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <array>
 #include <system_error>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "base/digest.h"
 #include "base/file.h"
@@ -31,7 +31,9 @@ Error invalid(const fs::path& file, std::string_view what) {
 }
 
 Error missing(const fs::path& directory) {
-  return Error(ErrorKind::not_found, "no CA in " + directory.string()).with_id("ca_missing").with_hint("run hedge ca init");
+  return Error(ErrorKind::not_found, "no CA in " + directory.string())
+      .with_id("ca_missing")
+      .with_hint("run hedge ca init");
 }
 
 Error unreadable(Error cause) {
@@ -96,7 +98,8 @@ Result<void> renew_intermediate(const fs::path& file, const X509& root, EVP_PKEY
 // All files of a new CA, in a directory that nobody looks at yet.
 Result<void> write_new_authority(const AuthorityLocation& staging, const std::vector<std::string>& suffixes,
                                  const std::string& installation, WallTime now) {
-  if (auto made = ensure_directory(staging.directory, 0700); !made) return unreadable(std::move(made).error());
+  if (auto made = ensure_directory(staging.directory, 0700); !made)
+    return unreadable(std::move(made).error());
   const auto root_key = generate_key();
   if (!root_key) return root_key.error();
   const AuthorityIdentity identity{installation, host_name()};
@@ -122,19 +125,22 @@ Result<void> publish_directory(const fs::path& from, const fs::path& to) {
   fs::rename(from, to, failure);
   if (failure) return unreadable(Error::from_errno(failure.value(), "create " + to.string()));
   const UniqueFd parent(::open(to.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!parent || ::fsync(parent.get()) != 0) return Error::from_errno(errno, "sync " + to.parent_path().string());
+  if (!parent || ::fsync(parent.get()) != 0)
+    return Error::from_errno(errno, "sync " + to.parent_path().string());
   return {};
 }
 
 // The directory appears complete, in one rename: killed at any point, there is a whole CA or none.
-Result<void> create_authority(const AuthorityLocation& location, const std::vector<std::string>& suffixes, WallTime now) {
+Result<void> create_authority(const AuthorityLocation& location, const std::vector<std::string>& suffixes,
+                              WallTime now) {
   const fs::path parent = location.directory.parent_path();
   remove_stale_staging(parent);
   AuthorityLocation staging;
   staging.directory = parent / (std::string(kStagingPrefix) + to_hex(random_bytes(6)));
   auto done = write_new_authority(staging, suffixes, installation_id(location.directory), now);
   if (done) done = publish_directory(staging.directory, location.directory);
-  if (!done) [[maybe_unused]] const auto removed = remove_tree(staging.directory);
+  if (!done) [[maybe_unused]]
+    const auto removed = remove_tree(staging.directory);
   return done;
 }
 
@@ -144,8 +150,8 @@ bool needs_renewal(const Authority& authority, WallTime now) {
   return ends - now < kRenewalMargin && ends < not_after(*authority.root);
 }
 
-Result<EnsuredAuthority> ensure_under_lock(const AuthorityLocation& location, const std::vector<std::string>& suffixes,
-                                           WallTime now) {
+Result<EnsuredAuthority> ensure_under_lock(const AuthorityLocation& location,
+                                           const std::vector<std::string>& suffixes, WallTime now) {
   auto found = load_authority(location, now);
   AuthorityChange change = AuthorityChange::none;
   if (!found && found.error().kind() == ErrorKind::not_found) {
@@ -156,7 +162,8 @@ Result<EnsuredAuthority> ensure_under_lock(const AuthorityLocation& location, co
   } else if (needs_renewal(*found, now)) {
     const auto root_key = read_key(location.root_key());
     if (!root_key) return root_key.error();
-    if (!has_key(*found->root, **root_key)) return invalid(location.root_key(), "does not belong to root.crt");
+    if (!has_key(*found->root, **root_key))
+      return invalid(location.root_key(), "does not belong to root.crt");
     if (auto renewed = renew_intermediate(location.intermediate(), *found->root, **root_key, now); !renewed) {
       return renewed.error();
     }
@@ -197,7 +204,8 @@ Result<Issuer> load_issuer(const fs::path& ca_directory) {
   if (!certificate) return invalid(file, "holds no readable certificate");
   auto key = parse_private_key(*content);
   if (!key) return invalid(file, "holds no readable private key");
-  if (!has_key(**certificate, **key)) return invalid(file, "holds a key that does not belong to its certificate");
+  if (!has_key(**certificate, **key))
+    return invalid(file, "holds a key that does not belong to its certificate");
   if (!is_authority(**certificate)) return invalid(file, "holds a certificate that may not sign");
   Issuer issuer{std::move(*certificate), std::move(*key), {}};
   issuer.fingerprint = fingerprint(*issuer.certificate);
@@ -208,9 +216,11 @@ Result<Authority> load_authority(const AuthorityLocation& location, WallTime now
   auto root = load_root(location);
   if (!root) return root.error();
   if (now >= not_after(**root)) {
-    return Error(ErrorKind::unavailable, "Hedge's own CA \"" + common_name(**root) + "\" ended at " + format_utc(not_after(**root)))
+    return Error(ErrorKind::unavailable,
+                 "Hedge's own CA \"" + common_name(**root) + "\" ended at " + format_utc(not_after(**root)))
         .with_id("ca_expired")
-        .with_hint("move " + location.directory.string() + " aside, then run hedge ca init and hedge ca trust");
+        .with_hint("move " + location.directory.string() +
+                   " aside, then run hedge ca init and hedge ca trust");
   }
   auto issuer = load_issuer(location.directory);
   if (!issuer) return issuer.error();
@@ -220,8 +230,8 @@ Result<Authority> load_authority(const AuthorityLocation& location, WallTime now
   return Authority{std::move(*root), std::move(*issuer)};
 }
 
-Result<EnsuredAuthority> ensure_authority(const AuthorityLocation& location, const std::vector<std::string>& suffixes,
-                                          const Clock& clock) {
+Result<EnsuredAuthority> ensure_authority(const AuthorityLocation& location,
+                                          const std::vector<std::string>& suffixes, const Clock& clock) {
   // Most calls find everything in order and need no lock.
   if (auto found = load_authority(location, clock.wall()); found && !needs_renewal(*found, clock.wall())) {
     return EnsuredAuthority{std::move(*found), AuthorityChange::none};

@@ -45,18 +45,18 @@ struct EnsuredAuthority {
   AuthorityChange change = AuthorityChange::none;
 };
 
-// Errors: not_found `ca_missing`; corrupt `ca_invalid` (a file is missing, unreadable or does not belong to the others;
-// the text names it); unavailable `ca_expired`; permission `state_unreadable`.
+// Errors: not_found `ca_missing`; corrupt `ca_invalid` (a file is missing, unreadable or does not belong to
+// the others; the text names it); unavailable `ca_expired`; permission `state_unreadable`.
 Result<Authority> load_authority(const AuthorityLocation& location, WallTime now);
 // What the edge needs, without the root. Errors: as above.
 Result<Issuer> load_issuer(const std::filesystem::path& ca_directory);
 // The root alone, for trust stores. Errors: as load_authority().
 Result<X509Ptr> load_root(const AuthorityLocation& location);
 
-// Loads the CA; makes it if there is none; renews the intermediate if less than 60 days of it are left. Processes that do
-// this at the same time end up with the same CA. A damaged CA is never replaced.
-// Errors: as load_authority(), and busy (another process holds the lock for 10 s), no_space `disk_full`, io.
-Result<EnsuredAuthority> ensure_authority(const AuthorityLocation& location, const std::vector<std::string>& suffixes,
-                                          const Clock& clock);
+// Loads the CA; makes it if there is none; renews the intermediate if less than 60 days of it are left.
+// Processes that do this at the same time end up with the same CA. A damaged CA is never replaced. Errors: as
+// load_authority(), and busy (another process holds the lock for 10 s), no_space `disk_full`, io.
+Result<EnsuredAuthority> ensure_authority(const AuthorityLocation& location,
+                                          const std::vector<std::string>& suffixes, const Clock& clock);
 
 }  // namespace hedge::certs

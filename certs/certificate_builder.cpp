@@ -1,8 +1,8 @@
 #include "certs/certificate_builder.h"
 
-#include <openssl/err.h>
-
 #include <array>
+
+#include <openssl/err.h>
 
 #include "base/digest.h"
 
@@ -17,8 +17,12 @@ constexpr int kDigitalSignature = 0;
 constexpr int kKeyCertSign = 5;
 constexpr int kCrlSign = 6;
 
-const unsigned char* bytes(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
-int length(std::string_view text) { return static_cast<int>(text.size()); }
+const unsigned char* bytes(std::string_view text) {
+  return reinterpret_cast<const unsigned char*>(text.data());
+}
+int length(std::string_view text) {
+  return static_cast<int>(text.size());
+}
 
 GeneralNamePtr dns_name(std::string_view name) {
   GeneralNamePtr general(GENERAL_NAME_new());
@@ -56,8 +60,12 @@ bool permit(NAME_CONSTRAINTS& constraints, GeneralNamePtr base) {
   return false;
 }
 
-std::string loopback_v4_constraint() { return std::string("\x7f\0\0\0\xff\0\0\0", 8); }
-std::string loopback_v6_constraint() { return std::string(15, '\0') + '\x01' + std::string(16, '\xff'); }
+std::string loopback_v4_constraint() {
+  return std::string("\x7f\0\0\0\xff\0\0\0", 8);
+}
+std::string loopback_v6_constraint() {
+  return std::string(15, '\0') + '\x01' + std::string(16, '\xff');
+}
 
 }  // namespace
 
@@ -79,7 +87,8 @@ void CertificateBuilder::require(bool done, std::string_view doing) {
 }
 
 void CertificateBuilder::add_extension(int nid, void* value, bool critical) {
-  require(value != nullptr && X509_add1_ext_i2d(certificate_.get(), nid, value, critical ? 1 : 0, X509V3_ADD_DEFAULT) == 1,
+  require(value != nullptr &&
+              X509_add1_ext_i2d(certificate_.get(), nid, value, critical ? 1 : 0, X509V3_ADD_DEFAULT) == 1,
           OBJ_nid2ln(nid));
 }
 
@@ -92,8 +101,10 @@ void CertificateBuilder::set_serial() {
 
 void CertificateBuilder::set_validity(WallTime not_before, WallTime not_after) {
   using std::chrono::system_clock;
-  require(ASN1_TIME_set(X509_getm_notBefore(certificate_.get()), system_clock::to_time_t(not_before)) != nullptr &&
-              ASN1_TIME_set(X509_getm_notAfter(certificate_.get()), system_clock::to_time_t(not_after)) != nullptr,
+  require(ASN1_TIME_set(X509_getm_notBefore(certificate_.get()), system_clock::to_time_t(not_before)) !=
+                  nullptr &&
+              ASN1_TIME_set(X509_getm_notAfter(certificate_.get()), system_clock::to_time_t(not_after)) !=
+                  nullptr,
           "set the validity");
 }
 
@@ -131,7 +142,8 @@ void CertificateBuilder::set_authority_key_identifier(const X509& issuer) {
 
 void CertificateBuilder::set_key_usage(std::initializer_list<int> bits) {
   const BitStringPtr usage(ASN1_BIT_STRING_new());
-  for (const int bit : bits) require(usage && ASN1_BIT_STRING_set_bit(usage.get(), bit, 1) == 1, "set the key usage");
+  for (const int bit : bits)
+    require(usage && ASN1_BIT_STRING_set_bit(usage.get(), bit, 1) == 1, "set the key usage");
   add_extension(NID_key_usage, usage.get(), true);
 }
 
@@ -151,7 +163,8 @@ void CertificateBuilder::end_entity() {
   add_extension(NID_basic_constraints, constraints.get(), true);
   set_key_usage({kDigitalSignature});
   const ExtendedKeyUsagePtr usage(sk_ASN1_OBJECT_new_null());
-  require(usage && sk_ASN1_OBJECT_push(usage.get(), OBJ_nid2obj(NID_server_auth)) > 0, "set the extended key usage");
+  require(usage && sk_ASN1_OBJECT_push(usage.get(), OBJ_nid2obj(NID_server_auth)) > 0,
+          "set the extended key usage");
   add_extension(NID_ext_key_usage, usage.get(), false);
 }
 
@@ -160,7 +173,8 @@ void CertificateBuilder::permit_only(const std::vector<std::string>& suffixes) {
   if (constraints) constraints->permittedSubtrees = sk_GENERAL_SUBTREE_new_null();
   require(constraints && constraints->permittedSubtrees != nullptr, "allocate name constraints");
   if (failure_) return;
-  for (const std::string& suffix : suffixes) require(permit(*constraints, dns_name(suffix)), "permit a suffix");
+  for (const std::string& suffix : suffixes)
+    require(permit(*constraints, dns_name(suffix)), "permit a suffix");
   require(permit(*constraints, ip_name(loopback_v4_constraint())), "permit 127.0.0.0/8");
   require(permit(*constraints, ip_name(loopback_v6_constraint())), "permit ::1");
   add_extension(NID_name_constraints, constraints.get(), true);
@@ -177,7 +191,8 @@ void CertificateBuilder::alternative_names(const std::vector<std::string>& dns_n
   const GeneralNamesPtr names(sk_GENERAL_NAME_new_null());
   const auto add = [&](GeneralNamePtr name) {
     require(names && name && sk_GENERAL_NAME_push(names.get(), name.get()) > 0, "add an alternative name");
-    if (!failure_) [[maybe_unused]] GENERAL_NAME* owned_by_names = name.release();
+    if (!failure_) [[maybe_unused]]
+      GENERAL_NAME* owned_by_names = name.release();
   };
   for (const std::string& name : dns_names) add(dns_name(name));
   for (const std::string& address : ip_addresses) {

@@ -15,7 +15,7 @@ namespace hedge::certs {
 struct SubjectName {
   std::string organization;
   std::string organizational_unit;  // empty: left out
-  std::string common_name;          // empty: left out. At most 64 bytes, the limit of RFC 5280's ub-common-name
+  std::string common_name;  // empty: left out. At most 64 bytes, the limit of RFC 5280's ub-common-name
 };
 
 // Every setter remembers the first failure; sign() tells it.
@@ -26,11 +26,13 @@ class CertificateBuilder {
 
   void authority(int path_length);  // critical CA:TRUE, critical keyCertSign and cRLSign
   void end_entity();                // critical CA:FALSE, critical digitalSignature, serverAuth
-  // Critical. DNS `suffixes` without a leading dot: the name itself and everything below. Addresses: loopback only.
+  // Critical. DNS `suffixes` without a leading dot: the name itself and everything below. Addresses: loopback
+  // only.
   void permit_only(const std::vector<std::string>& suffixes);
   // The same constraints as `other` has.
   void permit_as(const X509& other);
-  void alternative_names(const std::vector<std::string>& dns_names, const std::vector<std::string>& ip_addresses);
+  void alternative_names(const std::vector<std::string>& dns_names,
+                         const std::vector<std::string>& ip_addresses);
 
   // With `issuer` null it is self-signed. Requires: called once.
   Result<X509Ptr> sign(const X509* issuer, EVP_PKEY& issuer_key);

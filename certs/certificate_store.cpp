@@ -23,7 +23,8 @@ constexpr auto kFlightLimit = std::chrono::seconds(1);
 constexpr double kOtherBurst = 100;
 
 Error unrecognized(std::string_view name) {
-  return Error(ErrorKind::not_found, "no certificate for \"" + printable(name) + "\"").with_id("name_unrecognized");
+  return Error(ErrorKind::not_found, "no certificate for \"" + printable(name) + "\"")
+      .with_id("name_unrecognized");
 }
 
 Result<Shared> mint(const LeafNames& names, const Issuer& issuer, WallTime now) {
@@ -64,7 +65,9 @@ struct Choice {
 };
 
 // "*.localhost" is refused by every client but Java's: a wildcard needs two fixed labels below it.
-bool may_stand_below_a_wildcard(std::string_view host) { return host.find('.') != std::string_view::npos; }
+bool may_stand_below_a_wildcard(std::string_view host) {
+  return host.find('.') != std::string_view::npos;
+}
 
 bool is_one_label_below(std::string_view name, std::string_view host) {
   if (name.size() <= host.size() + 1 || !is_at_or_below(name, host)) return false;
@@ -118,8 +121,10 @@ class CertificateStore::State {
   std::size_t minted_ = 0;
 };
 
-std::optional<Choice> CertificateStore::State::choose(std::string_view server_name, const RouteLookup& lookup) const {
-  const auto name = canonical_server_name(server_name.empty() ? std::string_view(options_.edge_name) : server_name);
+std::optional<Choice> CertificateStore::State::choose(std::string_view server_name,
+                                                      const RouteLookup& lookup) const {
+  const auto name =
+      canonical_server_name(server_name.empty() ? std::string_view(options_.edge_name) : server_name);
   if (!name) return std::nullopt;
   if (*name == options_.edge_name) {
     Choice choice = exact(*name, NameClass::route);
@@ -135,7 +140,8 @@ std::optional<Choice> CertificateStore::State::choose(std::string_view server_na
     return exact(*name, NameClass::route);
   }
   const bool covered = *name == route->host || is_one_label_below(*name, route->host);
-  // A wildcard in a certificate reaches one label deep; anybody can ask for names deeper than that, so they are counted.
+  // A wildcard in a certificate reaches one label deep; anybody can ask for names deeper than that, so they
+  // are counted.
   if (!covered || !may_stand_below_a_wildcard(route->host)) return exact(*name, NameClass::other);
   Choice choice = exact(route->host, NameClass::route);
   choice.key = "*." + choice.key;
@@ -183,7 +189,8 @@ Result<Shared> CertificateStore::State::find_or_mint(const Choice& choice) {
 CertificateStore::CertificateStore(std::unique_ptr<State> state) : state_(std::move(state)) {}
 CertificateStore::~CertificateStore() = default;
 
-Result<std::unique_ptr<CertificateStore>> CertificateStore::open(CertificateStoreOptions options, const Clock& clock) {
+Result<std::unique_ptr<CertificateStore>> CertificateStore::open(CertificateStoreOptions options,
+                                                                 const Clock& clock) {
   const auto given = options.given;
   auto state = std::make_unique<State>(std::move(options), clock);
   if (given) {
@@ -201,6 +208,8 @@ Result<Shared> CertificateStore::certificate_for(std::string_view server_name, c
   return state_->find_or_mint(*choice);
 }
 
-CertificateStore::Counts CertificateStore::counts() const { return state_->counts(); }
+CertificateStore::Counts CertificateStore::counts() const {
+  return state_->counts();
+}
 
 }  // namespace hedge::certs

@@ -17,8 +17,8 @@
 
 namespace hedge::certs {
 
-// What a handshake needs: give `leaf`, `key` and `chain` to SSL_use_cert_and_key(), which takes references of its own.
-// Immutable once shared.
+// What a handshake needs: give `leaf`, `key` and `chain` to SSL_use_cert_and_key(), which takes references of
+// its own. Immutable once shared.
 struct ServerCertificate {
   X509Ptr leaf;
   PkeyPtr key;
@@ -45,29 +45,30 @@ struct GivenCertificate {
 
 struct CertificateStoreOptions {
   std::filesystem::path ca_directory;
-  std::vector<std::string> suffixes;              // names below these get a certificate although no route answers
-  std::string edge_name = "hedge.localhost";      // for clients that send no name; also valid for 127.0.0.1 and ::1
-  std::optional<GivenCertificate> given;          // then the CA is not read at all
-  std::size_t max_route_certificates = 4096;      // beyond it the least recently used one goes
-  std::size_t max_other_certificates = 256;       // for names without a route
-  double other_certificates_per_second = 20;      // a token bucket of 100
+  std::vector<std::string> suffixes;  // names below these get a certificate although no route answers
+  std::string edge_name =
+      "hedge.localhost";                  // for clients that send no name; also valid for 127.0.0.1 and ::1
+  std::optional<GivenCertificate> given;  // then the CA is not read at all
+  std::size_t max_route_certificates = 4096;        // beyond it the least recently used one goes
+  std::size_t max_other_certificates = 256;         // for names without a route
+  double other_certificates_per_second = 20;        // a token bucket of 100
   std::chrono::milliseconds reload_interval{1000};  // how often the CA's file is looked at
 };
 
-// Thread-safe. Minting takes a quarter of a millisecond on the caller's thread; other threads that need the same name
-// meanwhile wait for it (at most a second), those that need other names do not.
+// Thread-safe. Minting takes a quarter of a millisecond on the caller's thread; other threads that need the
+// same name meanwhile wait for it (at most a second), those that need other names do not.
 class CertificateStore {
  public:
   // A missing or unreadable CA is not an error here: handshakes fail until it is there, then they succeed.
-  // Errors: of a given certificate only: not_found, invalid_input `certificate_invalid` (pair does not match, expired, or
-  // a CA certificate given as a leaf).
-  // Lifetime: `clock` outlives the store.
+  // Errors: of a given certificate only: not_found, invalid_input `certificate_invalid` (pair does not match,
+  // expired, or a CA certificate given as a leaf). Lifetime: `clock` outlives the store.
   static Result<std::unique_ptr<CertificateStore>> open(CertificateStoreOptions options, const Clock& clock);
   ~CertificateStore();
 
   // The certificate to show for `server_name` (as the client sent it; empty if it sent none).
-  // Errors: not_found `name_unrecognized`: answer with the alert unrecognized_name. This is also what an invalid name, or
-  // one name too many under a suffix, gets. Any other kind (`ca_missing`, `ca_invalid`): answer with internal_error.
+  // Errors: not_found `name_unrecognized`: answer with the alert unrecognized_name. This is also what an
+  // invalid name, or one name too many under a suffix, gets. Any other kind (`ca_missing`, `ca_invalid`):
+  // answer with internal_error.
   Result<std::shared_ptr<const ServerCertificate>> certificate_for(std::string_view server_name,
                                                                    const RouteLookup& lookup);
 

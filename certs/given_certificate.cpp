@@ -14,12 +14,14 @@ namespace {
 constexpr std::size_t kMaxFile = 1UL << 20;
 
 Error invalid(const std::filesystem::path& file, std::string_view what) {
-  return Error(ErrorKind::invalid_input, file.string() + " " + std::string(what)).with_id("certificate_invalid");
+  return Error(ErrorKind::invalid_input, file.string() + " " + std::string(what))
+      .with_id("certificate_invalid");
 }
 
 }  // namespace
 
-Result<std::shared_ptr<const ServerCertificate>> load_given_certificate(const GivenCertificate& given, WallTime now) {
+Result<std::shared_ptr<const ServerCertificate>> load_given_certificate(const GivenCertificate& given,
+                                                                        WallTime now) {
   const auto chain_pem = read_file(given.certificate, kMaxFile);
   if (!chain_pem) return chain_pem.error();
   const auto key_pem = read_file(given.private_key, kMaxFile);
@@ -35,7 +37,8 @@ Result<std::shared_ptr<const ServerCertificate>> load_given_certificate(const Gi
   if (!has_key(*certificate->leaf, *certificate->key)) {
     return invalid(given.private_key, "does not belong to " + given.certificate.string());
   }
-  if (is_authority(*certificate->leaf)) return invalid(given.certificate, "is a CA certificate, not a server's");
+  if (is_authority(*certificate->leaf))
+    return invalid(given.certificate, "is a CA certificate, not a server's");
   certificate->not_before = not_before(*certificate->leaf);
   certificate->not_after = not_after(*certificate->leaf);
   certificate->renew_after = certificate->not_after;
@@ -44,7 +47,8 @@ Result<std::shared_ptr<const ServerCertificate>> load_given_certificate(const Gi
   }
   certificate->chain.reset(sk_X509_new_null());
   for (std::size_t i = 1; i < chain.size(); ++i) {
-    if (sk_X509_push(certificate->chain.get(), chain[i].get()) > 0) [[maybe_unused]] X509* owned = chain[i].release();
+    if (sk_X509_push(certificate->chain.get(), chain[i].get()) > 0) [[maybe_unused]]
+      X509* owned = chain[i].release();
   }
   return std::shared_ptr<const ServerCertificate>(std::move(certificate));
 }

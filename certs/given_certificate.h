@@ -9,8 +9,9 @@
 
 namespace hedge::certs {
 
-// Errors: not_found, permission; invalid_input `certificate_invalid`: unreadable, the key is of another certificate, it is a
-// CA certificate, or it has ended.
-Result<std::shared_ptr<const ServerCertificate>> load_given_certificate(const GivenCertificate& given, WallTime now);
+// Errors: not_found, permission; invalid_input `certificate_invalid`: unreadable, the key is of another
+// certificate, it is a CA certificate, or it has ended.
+Result<std::shared_ptr<const ServerCertificate>> load_given_certificate(const GivenCertificate& given,
+                                                                        WallTime now);
 
 }  // namespace hedge::certs

@@ -8,7 +8,8 @@
 
 namespace hedge::certs {
 
-IssuerSource::IssuerSource(std::filesystem::path ca_directory, std::chrono::milliseconds interval, const Clock& clock)
+IssuerSource::IssuerSource(std::filesystem::path ca_directory, std::chrono::milliseconds interval,
+                           const Clock& clock)
     : directory_(std::move(ca_directory)), interval_(interval), clock_(clock) {}
 
 std::optional<IssuerSource::Stamp> IssuerSource::look() const {
@@ -19,7 +20,8 @@ std::optional<IssuerSource::Stamp> IssuerSource::look() const {
 #else
   const timespec modified = info.st_mtim;
 #endif
-  return Stamp{info.st_dev, info.st_ino, info.st_size, std::int64_t{modified.tv_sec} * 1'000'000'000 + modified.tv_nsec};
+  return Stamp{info.st_dev, info.st_ino, info.st_size,
+               std::int64_t{modified.tv_sec} * 1'000'000'000 + modified.tv_nsec};
 }
 
 void IssuerSource::refresh() {

@@ -1,14 +1,14 @@
 // The intermediate as it is on disk now, read again when the file changes.
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
+
+#include <sys/types.h>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -22,8 +22,8 @@ class IssuerSource {
   // Looks at the file at most every `interval`. Lifetime: `clock` outlives it.
   IssuerSource(std::filesystem::path ca_directory, std::chrono::milliseconds interval, const Clock& clock);
 
-  // The last readable state of the file: a CA that was removed or damaged under a running edge costs nothing that worked.
-  // Errors: of load_issuer(), while none was ever readable.
+  // The last readable state of the file: a CA that was removed or damaged under a running edge costs nothing
+  // that worked. Errors: of load_issuer(), while none was ever readable.
   Result<std::shared_ptr<const Issuer>> current();
 
  private:

@@ -8,7 +8,9 @@ namespace hedge::certs {
 namespace {
 
 // OpenSSL's own callback would ask on the terminal.
-int refuse_passphrase(char* /*buffer*/, int /*size*/, int /*writing*/, void* /*context*/) { return 0; }
+int refuse_passphrase(char* /*buffer*/, int /*size*/, int /*writing*/, void* /*context*/) {
+  return 0;
+}
 
 }  // namespace
 

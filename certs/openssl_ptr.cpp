@@ -1,14 +1,16 @@
 #include "certs/openssl_ptr.h"
 
-#include <openssl/crypto.h>
-#include <openssl/err.h>
-
 #include <array>
 #include <string>
 
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+
 namespace hedge::certs {
 
-void X509StackFree::operator()(STACK_OF(X509) * stack) const noexcept { sk_X509_pop_free(stack, X509_free); }
+void X509StackFree::operator()(STACK_OF(X509) * stack) const noexcept {
+  sk_X509_pop_free(stack, X509_free);
+}
 
 Error openssl_error(std::string_view doing) {
   const unsigned long code = ERR_peek_last_error();
@@ -23,6 +25,8 @@ Error openssl_error(std::string_view doing) {
   return Error(ErrorKind::io, std::move(text));
 }
 
-void ignore_openssl_configuration() { OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr); }
+void ignore_openssl_configuration() {
+  OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
+}
 
 }  // namespace hedge::certs

@@ -1,13 +1,13 @@
 // Owning pointers for OpenSSL's objects, and its error queue as an Error.
 #pragma once
 
+#include <memory>
+#include <string_view>
+
 #include <openssl/bio.h>
 #include <openssl/evp.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
-
-#include <memory>
-#include <string_view>
 
 #include "base/error.h"
 
@@ -46,8 +46,8 @@ using BitStringPtr = std::unique_ptr<ASN1_BIT_STRING, OpensslFree<&ASN1_BIT_STRI
 // Empties this thread's error queue into one Error of kind io: "doing: reason".
 Error openssl_error(std::string_view doing);
 
-// Keeps OpenSSL from reading openssl.cnf or $OPENSSL_CONF, so that no system setting changes our certificates or our TLS.
-// Call once, from main, before anything else uses OpenSSL.
+// Keeps OpenSSL from reading openssl.cnf or $OPENSSL_CONF, so that no system setting changes our certificates
+// or our TLS. Call once, from main, before anything else uses OpenSSL.
 void ignore_openssl_configuration();
 
 }  // namespace hedge::certs

@@ -8,8 +8,9 @@
 
 namespace hedge::certs {
 
-// Lower-cased and without a trailing dot. Absent: not a hostname (labels of 1 to 63 letters, digits and hyphens, not
-// at a label's ends; at most 253 bytes; the last label not all digits, because that is an address).
+// Lower-cased and without a trailing dot. Absent: not a hostname (labels of 1 to 63 letters, digits and
+// hyphens, not at a label's ends; at most 253 bytes; the last label not all digits, because that is an
+// address).
 std::optional<std::string> canonical_server_name(std::string_view text);
 
 // The suffix itself or a name below it, label by label: "nottest" is not below "test".
