@@ -1,6 +1,8 @@
 """The edge and an engine that is away, refuses, or comes back: other routes never notice."""
 
 import http.server
+import os
+import shutil
 import threading
 import unittest
 
@@ -10,6 +12,7 @@ from support import bounded_wait
 __all__ = ["prepare", "Engine"]
 ALPHA = "wt-alpha"
 OTHER = "other.localhost"
+NOBODY = 65534
 
 
 class Engine(DockerWorld):
@@ -24,18 +27,16 @@ class Engine(DockerWorld):
     def expect_other_answers(self):
         self.assertEqual(self.hedge.get(OTHER).status, 200)
 
-    def expect_reason(self, host: str, words: str):
+    def expect_reason(self, host: str, error: str):
         answer = self.hedge.get(host)
-        self.assertEqual(answer.status, 502, answer.body[:500])
-        self.assertIn(words, answer.json()["detail"].lower() + answer.json().get("hint", "").lower())
-        return answer
+        self.assertEqual((answer.status, answer.error), (502, error), answer.body[:500])
 
     def test_the_edge_starts_and_serves_other_routes_while_no_engine_runs(self):
         host = self.route(ALPHA)
         self.docker.stop()
         self.start_edge()
         self.expect_other_answers()
-        self.expect_reason(host, "engine")
+        self.expect_reason(host, "engine_not_running")
         self.expect_other_answers()
         self.docker.start()
         self.container(ALPHA)
@@ -45,18 +46,18 @@ class Engine(DockerWorld):
         host = self.route(ALPHA)
         self.container(ALPHA)
         self.wait_listening(ALPHA)
+        # The edge runs as a user whom the engine's socket is closed to; everything else is open to that user.
         self.docker.socket.chmod(0o600)
-        nobody = 65534
-        import os
-        for path in [self.directory / "home", *self.hedge.state.rglob("*"), self.hedge.state]:
-            os.chown(path, nobody, nobody)
         self.docker.socket.parent.chmod(0o755)
-        self.hedge.start_edge(f'network = "{NETWORK}"', user=nobody, group=nobody, extra_groups=[])
+        self.hedge.binary = shutil.copy(self.hedge.binary, self.directory)
+        for path in [self.hedge.home, self.hedge.state, *self.hedge.state.rglob("*")]:
+            os.chown(path, NOBODY, NOBODY)
+        self.hedge.start_edge(f'network = "{NETWORK}"', user=NOBODY, group=NOBODY, extra_groups=[])
         self.expect_other_answers()
-        denied = self.expect_reason(host, "permission")
+        self.expect_reason(host, "engine_permission")
         self.docker.stop()
-        away = self.expect_reason(host, "engine")
-        self.assertNotEqual(denied.json()["detail"], away.json()["detail"])
+        self.expect_reason(host, "engine_not_running")
+        self.expect_other_answers()
 
     def test_an_engine_restarted_under_the_edge_is_found_again_without_a_reload(self):
         self.start_edge()
