@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/parent_death.h"
 #include "base/text.h"
 
 extern char** environ;
@@ -53,6 +54,7 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
 
 // Everything that the child needs is made before fork(): between fork and exec only async-signal-safe calls are allowed.
 struct Prepared {
+  pid_t parent = ::getpid();
   std::string program;
   std::vector<std::string> arguments;
   std::vector<std::string> variables;
@@ -83,8 +85,9 @@ std::string find_program(const std::string& name, const std::optional<Environmen
     [[maybe_unused]] const ssize_t told = ::write(report, &number, sizeof number);
     ::_exit(127);
   };
-  if (session == SessionMode::own) {
+  if (session != SessionMode::same) {
     ::setsid();
+    if (session == SessionMode::own_until_parent_dies) end_with_parent(prepared.parent);
   } else if (own_group) {
     ::setpgid(0, 0);
   }
@@ -92,6 +95,9 @@ std::string find_program(const std::string& name, const std::optional<Environmen
   for (int target = 0; target < 3; ++target) {
     const int source = wanted[static_cast<std::size_t>(target)];
     if (source >= 0 && ::dup2(source, target) < 0) fail();
+  }
+  for (const int fd : command.inherited) {
+    if (::fcntl(fd, F_SETFD, 0) != 0) fail();
   }
   if (!command.directory.empty() && ::chdir(command.directory.c_str()) != 0) fail();
   // The edge and the manager ignore or block signals; a child starts with the defaults.

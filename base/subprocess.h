@@ -24,6 +24,7 @@ struct CommandLine {
   std::vector<std::string> argv;  // argv[0] is looked up in PATH (of `environment`, if given)
   std::filesystem::path directory;                // empty: the caller's
   std::optional<Environment> environment;         // the complete one; absent: inherited
+  std::vector<int> inherited;                     // descriptors that stay open in the child, such as a lock that it shares
   std::string input;                              // given on standard input, which is /dev/null when this is empty
   std::chrono::milliseconds limit{60000};         // then SIGTERM, and SIGKILL 2 s later, to its process group
   std::size_t max_output_bytes = 16UL << 20;      // of each stream; more is read and dropped
@@ -66,7 +67,8 @@ struct ChildStreams {
 // Starts `command` (its `input`, `limit` and `max_output_bytes` do not apply). With `new_session` it leads a session and
 // process group of its own, which survives the caller.
 // Errors: as run_command().
-enum class SessionMode { same, own };
+// `own_until_parent_dies`: the child also gets SIGTERM when the thread that started it is gone, however that ended.
+enum class SessionMode { same, own, own_until_parent_dies };
 Result<pid_t> spawn_child(const CommandLine& command, const ChildStreams& streams, SessionMode session);
 // Waits without a bound (the child is the user's). Returns the exit code, 128 + signal if a signal ended it.
 Result<int> wait_for_child(pid_t child);

@@ -17,7 +17,7 @@ struct ReadinessProbe {
   std::chrono::milliseconds limit{60000};
 };
 
-// One attempt, at most 1 s. Errors: unavailable, timed_out (not yet), io.
+// One attempt: at most 1 s for a connection, 5 s for an answer. Errors: unavailable, timed_out (not yet), io.
 Result<void> probe_once(const ReadinessProbe& probe);
 
 // Asks until it answers, `still_alive` fails (its error is returned), or `probe.limit` is over.
