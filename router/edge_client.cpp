@@ -115,7 +115,9 @@ Result<std::vector<Route>> EdgeClient::fetch_routes() const {
   const auto list = body->is_object() ? body->find("routes") : body->end();
   if (list == body->end() || !list->is_array()) return unresponsive("no list of routes");
   std::vector<Route> routes;
-  for (const auto& entry : *list) {
+  for (auto& entry : *list) {
+    // Where the route comes from is the edge's affair.
+    if (entry.is_object()) entry.erase("static");
     auto route = route_from_json(entry);
     if (!route) return unresponsive(route.error().to_string());
     routes.push_back(std::move(*route));

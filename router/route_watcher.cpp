@@ -20,7 +20,9 @@ std::string unreadable_warning(const UnreadableRoute& record) {
 }  // namespace
 
 RouteWatcher::RouteWatcher(OpenStore open_store, std::vector<Route> static_routes)
-    : open_store_(std::move(open_store)), static_routes_(std::move(static_routes)) {}
+    : open_store_(std::move(open_store)), static_routes_(RouteTable::build(std::move(static_routes))) {}
+
+void RouteWatcher::set_static_routes(std::vector<Route> routes) { static_routes_ = RouteTable::build(std::move(routes)); }
 
 RouteSnapshot RouteWatcher::load() {
   const std::optional<Error> failure = read_store();
@@ -42,10 +44,8 @@ std::optional<RouteSnapshot> RouteWatcher::load_if_changed() {
 }
 
 bool RouteWatcher::is_static(std::string_view host) const {
-  for (const Route& route : static_routes_) {
-    if (route.host == host) return true;
-  }
-  return false;
+  const Route* found = static_routes_->find(host);
+  return found != nullptr && found->host == host;
 }
 
 std::optional<Error> RouteWatcher::read_store() {
@@ -74,18 +74,17 @@ RouteSnapshot RouteWatcher::merge(const std::optional<Error>& failure) const {
   RouteSnapshot snapshot;
   if (failure) snapshot.warnings.push_back("stored routes are as they were: " + failure->to_string());
   for (const UnreadableRoute& record : stored_.unreadable) snapshot.warnings.push_back(unreadable_warning(record));
-  const auto fixed = RouteTable::build(static_routes_);
   std::vector<Route> routes;
-  routes.reserve(stored_.routes.size() + static_routes_.size());
+  routes.reserve(stored_.routes.size() + static_routes_->routes().size());
   for (const Route& stored : stored_.routes) {
-    const Route* hiding = fixed->find(stored.host);
+    const Route* hiding = static_routes_->find(stored.host);
     if (hiding != nullptr && hiding->host == stored.host) {
       snapshot.warnings.push_back(hidden_warning(stored, *hiding));
     } else {
       routes.push_back(stored);
     }
   }
-  routes.insert(routes.end(), static_routes_.begin(), static_routes_.end());
+  routes.insert(routes.end(), static_routes_->routes().begin(), static_routes_->routes().end());
   snapshot.table = RouteTable::build(std::move(routes));
   return snapshot;
 }

@@ -30,7 +30,7 @@ class RouteWatcher {
   RouteWatcher(OpenStore open_store, std::vector<Route> static_routes);
 
   // Takes effect with the next load().
-  void set_static_routes(std::vector<Route> routes) { static_routes_ = std::move(routes); }
+  void set_static_routes(std::vector<Route> routes);
 
   // Reads the store. One that cannot be read leaves the routes read before (at the start: none) and the static ones.
   RouteSnapshot load();
@@ -47,7 +47,7 @@ class RouteWatcher {
   RouteSnapshot merge(const std::optional<Error>& failure) const;
 
   OpenStore open_store_;
-  std::vector<Route> static_routes_;
+  std::shared_ptr<const RouteTable> static_routes_;
   std::unique_ptr<RouteStore> store_;
   LoadedRoutes stored_;             // the last that could be read
   std::int64_t seen_version_ = 0;   // the store's version before it was read

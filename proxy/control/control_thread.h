@@ -5,39 +5,51 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "proxy/control/managed_edge.h"
+#include "proxy/upstream/upstream_source.h"
 #include "router/route_watcher.h"
 
 namespace hedge::proxy {
-
-class DockerEngine;
 
 struct ControlOptions {
   std::filesystem::path state_directory;
   std::filesystem::path control_socket;
   router::RouteWatcher::OpenStore open_store;
   std::vector<router::Route> static_routes;
-  // SIGHUP: the settings file's routes as they are now. A failure is logged and the routes stay as they were.
+  // SIGHUP: the settings file's routes as they are now. A failure is logged and shown by GET /v1/status, and the routes stay
+  // as they were. Empty: there is no settings file.
   std::function<Result<std::vector<router::Route>>()> reload_static_routes;
-  // How often the store is looked at for a change that nobody told.
+  // The settings' docker_host, else DOCKER_HOST; absent: the standard socket.
+  std::optional<std::string> docker_host;
+  // The settings' network for docker: upstreams.
+  std::optional<std::string> docker_network;
+  // How often the store is looked at for a change that nobody told. Below a second.
   std::chrono::milliseconds watch_interval{500};
 };
 
+// In order: create(), make the edge with docker(), start(edge, edge), wait_for_stop(), let the edge finish draining (upstreams
+// are still resolved), stop().
 class ControlThread {
  public:
-  // Takes the control socket, reads the routes and publishes the first table to `edge` (on the calling thread), then
-  // starts the thread. Signals are handled from here on.
-  // An unreadable store is a warning, never a reason not to start.
-  // Errors: already_exists `edge_already_running` (a living edge holds the socket); permission, no_space, io.
-  // Lifetime: `edge` outlives the ControlThread.
-  static Result<std::unique_ptr<ControlThread>> start(ControlOptions options, ManagedEdge& edge);
+  // Takes the control socket. Nothing runs yet and nothing is asked of anybody.
+  // Errors: already_exists `edge_already_running` (a living edge holds the socket); invalid_input, permission, no_space, io.
+  static Result<std::unique_ptr<ControlThread>> create(ControlOptions options);
   ~ControlThread();  // stop()
 
-  // Blocks until SIGTERM, SIGINT or request_stop(), at which the edge has been told to drain.
+  // For the workers. Lifetime: the ControlThread's.
+  UpstreamSource& docker();
+
+  // Reads the routes and publishes the first table (on the calling thread), then starts the thread: signals and control
+  // requests are served from here on. An unreadable store is a warning, never a reason not to start.
+  // Call once. Lifetime: `edge` and `events` live until stop() has returned.
+  void start(ManagedEdge& edge, UpstreamEvents& events);
+
+  // Blocks until SIGTERM, SIGINT or request_stop(); the edge has then been told to drain.
   void wait_for_stop();
   // As if SIGTERM had come. Any thread.
   void request_stop();

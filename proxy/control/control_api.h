@@ -1,0 +1,51 @@
+// What the control socket answers. No I/O of its own: request in, answer out.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "proxy/control/managed_edge.h"
+#include "router/route_watcher.h"
+
+namespace hedge::proxy {
+
+struct ApiRequest {
+  std::string method;
+  std::string target;
+  std::string content_type;
+  std::string body;
+};
+
+struct ApiAnswer {
+  unsigned status = 200;
+  std::string content_type = "application/json";
+  std::string allow;  // the Allow field of a 405; empty otherwise
+  std::string body;   // empty only with 204
+};
+
+// What the API needs of the thread that it runs on.
+class ControlActions {
+ public:
+  virtual ~ControlActions() = default;
+  // Reads the store and publishes what it says.
+  virtual void refresh() = 0;
+  virtual router::RouteStore* store() = 0;  // null while it cannot be opened
+  virtual bool is_static(std::string_view host) const = 0;
+  virtual const router::RouteTable& table() const = 0;  // as published last
+  virtual std::vector<std::string> warnings() const = 0;
+  virtual EdgeFacts facts() const = 0;
+  virtual std::chrono::seconds uptime() const = 0;
+  virtual std::string state_directory() const = 0;
+};
+
+// Never fails: every refusal is an answer of type application/problem+json with "id", "detail" and "hints".
+ApiAnswer answer_api(const ApiRequest& request, ControlActions& actions);
+
+// The problem document for what is wrong with the HTTP request itself.
+ApiAnswer api_problem(unsigned status, std::string_view id, std::string_view detail,
+                      const std::vector<std::string>& hints = {});
+
+}  // namespace hedge::proxy

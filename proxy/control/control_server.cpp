@@ -1,0 +1,161 @@
+#include "proxy/control/control_server.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core/basic_stream.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http.hpp>
+#include <vector>
+
+#include "base/log.h"
+#include "base/task_group.h"
+#include "proxy/control/asio_await.h"
+
+namespace hedge::proxy {
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+using boost::system::error_code;
+using asio::local::stream_protocol;
+
+namespace {
+
+using Stream = beast::basic_stream<stream_protocol>;
+using Parser = http::request_parser<http::string_body>;
+using Response = http::response<http::string_body>;
+
+Response to_beast(ApiAnswer answer, bool keep_alive) {
+  Response response(http::int_to_status(answer.status), 11);
+  response.set(http::field::server, "hedge/" HEDGE_VERSION);
+  response.set(http::field::cache_control, "no-store");
+  if (!answer.allow.empty()) response.set(http::field::allow, answer.allow);
+  if (!answer.body.empty()) response.set(http::field::content_type, answer.content_type);
+  response.body() = std::move(answer.body);
+  response.keep_alive(keep_alive);
+  response.prepare_payload();
+  return response;
+}
+
+ApiRequest from_beast(const http::request<http::string_body>& request) {
+  ApiRequest out;
+  out.method = std::string(request.method_string());
+  out.target = std::string(request.target());
+  out.content_type = std::string(request[http::field::content_type]);
+  out.body = request.body();
+  return out;
+}
+
+// The refusal that a failed read gets. Absent: nobody is there to read one (a deadline closes the connection, too).
+std::optional<ApiAnswer> refusal_for(const error_code& failure) {
+  if (failure == http::error::body_limit) return api_problem(413, "bad_request", "the body is larger than 1 MiB");
+  if (failure == http::error::header_limit) return api_problem(431, "headers_too_large", "the header is too large");
+  const bool is_gone = failure == http::error::end_of_stream || failure == http::error::partial_message ||
+                       failure.category() != http::make_error_code(http::error::bad_version).category();
+  if (is_gone) return std::nullopt;
+  return api_problem(400, "bad_request", "the request is not HTTP/1.1: " + failure.message());
+}
+
+}  // namespace
+
+class ControlServer::Impl {
+ public:
+  Impl(asio::io_context& io, ControlSocket socket, ControlActions& actions, ControlLimits limits)
+      : socket_(std::move(socket)), acceptor_(io), room_(io), actions_(actions), limits_(limits) {
+    acceptor_.assign(stream_protocol(), socket_.release_descriptor());
+  }
+
+  void start() { tasks_.spawn(accept()); }
+
+  void shut_down() {
+    is_shut_down_ = true;
+    error_code ignored;
+    acceptor_.close(ignored);
+    room_.cancel();
+    for (Stream* stream : sessions_) stream->cancel();
+  }
+
+ private:
+  Task<void> accept() {
+    while (!is_shut_down_) {
+      if (sessions_.size() >= limits_.max_sessions) {
+        co_await pause(limits_.idle);
+        continue;
+      }
+      stream_protocol::socket peer(acceptor_.get_executor());
+      auto [failure] = co_await await_asio([&](auto done) { acceptor_.async_accept(peer, std::move(done)); });
+      if (!failure) {
+        tasks_.spawn(serve(std::move(peer)));
+      } else if (!is_shut_down_) {
+        // Descriptors are used up: some will come back.
+        log::warning("control socket: {}", failure.message());
+        co_await pause(std::chrono::milliseconds(100));
+      }
+    }
+  }
+
+  // Until a session has ended, at most `limit`.
+  Task<void> pause(std::chrono::milliseconds limit) {
+    room_.expires_after(limit);
+    co_await await_asio([this](auto done) { room_.async_wait(std::move(done)); });
+  }
+
+  Task<void> serve(stream_protocol::socket peer) {
+    Stream stream(std::move(peer));
+    sessions_.push_back(&stream);
+    beast::flat_buffer buffer(limits_.max_header_bytes + limits_.max_body_bytes);
+    bool goes_on = true;
+    while (goes_on && !is_shut_down_) goes_on = co_await serve_one(stream, buffer);
+    std::erase(sessions_, &stream);
+    room_.cancel();
+  }
+
+  Task<bool> serve_one(Stream& stream, beast::flat_buffer& buffer) {
+    if (buffer.size() == 0 && !co_await wait_for_request(stream, buffer)) co_return false;
+    Parser parser;
+    parser.header_limit(limits_.max_header_bytes);
+    parser.body_limit(limits_.max_body_bytes);
+    stream.expires_after(limits_.request);
+    auto [failure, bytes] =
+        co_await await_asio<std::size_t>([&](auto done) { http::async_read(stream, buffer, parser, std::move(done)); });
+    std::optional<ApiAnswer> answer;
+    if (failure) answer = refusal_for(failure);
+    else answer = answer_api(from_beast(parser.get()), actions_);
+    if (!answer) co_return false;
+    const bool keep_alive = !failure && parser.get().keep_alive();
+    const Response response = to_beast(std::move(*answer), keep_alive);
+    stream.expires_after(limits_.request);
+    auto [write_failure, written] = co_await await_asio<std::size_t>(
+        [&](auto done) { http::async_write(stream, response, std::move(done)); });
+    co_return keep_alive && !write_failure;
+  }
+
+  // The first bytes of the next request. False: the peer went away, or was silent for too long.
+  Task<bool> wait_for_request(Stream& stream, beast::flat_buffer& buffer) {
+    stream.expires_after(limits_.idle);
+    constexpr std::size_t kFirstBytes = 4096;
+    auto [failure, bytes] = co_await await_asio<std::size_t>(
+        [&](auto done) { stream.async_read_some(buffer.prepare(kFirstBytes), std::move(done)); });
+    if (failure || bytes == 0) co_return false;
+    buffer.commit(bytes);
+    co_return true;
+  }
+
+  ControlSocket socket_;
+  stream_protocol::acceptor acceptor_;
+  asio::steady_timer room_;  // cancelled when a session ends
+  ControlActions& actions_;
+  ControlLimits limits_;
+  std::vector<Stream*> sessions_;
+  TaskGroup tasks_;
+  bool is_shut_down_ = false;
+};
+
+ControlServer::ControlServer(asio::io_context& io, ControlSocket socket, ControlActions& actions, ControlLimits limits)
+    : impl_(std::make_unique<Impl>(io, std::move(socket), actions, limits)) {}
+ControlServer::~ControlServer() = default;
+
+void ControlServer::start() { impl_->start(); }
+void ControlServer::shut_down() { impl_->shut_down(); }
+
+}  // namespace hedge::proxy

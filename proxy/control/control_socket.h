@@ -1,0 +1,36 @@
+// The unix socket on which a running edge listens for control: one edge a socket, decided by a lock.
+#pragma once
+
+#include <filesystem>
+
+#include "base/file_lock.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace hedge::proxy {
+
+class ControlSocket {
+ public:
+  // Creates the directory (0700) where missing, takes the lock beside the socket, replaces what a dead edge left, binds with
+  // mode 0600 and listens.
+  // Errors: already_exists `edge_already_running` (a living edge holds the lock); invalid_input (path above 107 bytes);
+  // already_exists (something that is no socket is in the way); permission, no_space, io.
+  static Result<ControlSocket> bind(const std::filesystem::path& path);
+
+  ControlSocket(ControlSocket&&) noexcept = default;
+  ControlSocket& operator=(ControlSocket&&) = delete;
+  ~ControlSocket();  // removes the socket, then gives the lock up
+
+  // The listening descriptor; the caller closes it.
+  int release_descriptor() { return fd_.release(); }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  ControlSocket(std::filesystem::path path, FileLock lock, UniqueFd fd);
+
+  std::filesystem::path path_;
+  FileLock lock_;
+  UniqueFd fd_;
+};
+
+}  // namespace hedge::proxy

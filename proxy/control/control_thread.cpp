@@ -1,0 +1,203 @@
+#include "proxy/control/control_thread.h"
+
+#include <algorithm>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <condition_variable>
+#include <csignal>
+#include <mutex>
+#include <thread>
+
+#include "base/log.h"
+#include "base/task_group.h"
+#include "proxy/control/asio_await.h"
+#include "proxy/control/control_api.h"
+#include "proxy/control/control_server.h"
+#include "proxy/control/control_socket.h"
+#include "proxy/control/docker_engine.h"
+#include "proxy/control/edge_surroundings.h"
+#include "router/edge_client.h"
+
+namespace hedge::proxy {
+namespace asio = boost::asio;
+
+namespace {
+
+DockerEngineOptions engine_options(const ControlOptions& options) {
+  DockerEngineOptions out;
+  out.docker_host = options.docker_host;
+  out.place.configured_network = options.docker_network;
+  out.place.is_connected = is_on_connected_network;
+  out.own_container = find_own_container();
+  return out;
+}
+
+}  // namespace
+
+class ControlThread::Impl final : public ControlActions {
+ public:
+  Impl(ControlOptions options, ControlSocket socket)
+      : options_(std::move(options)),
+        signals_(io_),
+        watch_timer_(io_),
+        watcher_(options_.open_store, std::move(options_.static_routes)),
+        engine_(io_, engine_options(options_)),
+        server_(io_, std::move(socket), *this, ControlLimits()) {}
+
+  DockerEngine& engine() { return engine_; }
+  asio::io_context& io() { return io_; }
+
+  void start(ManagedEdge& edge, UpstreamEvents& events) {
+    edge_ = &edge;
+    engine_.tell(events);
+    publish(watcher_.load());
+    boost::system::error_code failure;
+    for (const int number : {SIGTERM, SIGINT, SIGHUP}) signals_.add(number, failure);
+    if (failure) log::error("signals cannot be handled: {}", failure.message());
+    thread_ = std::thread([this] { run(); });
+  }
+
+  // On the control thread.
+  void begin_drain() {
+    if (std::exchange(is_draining_, true)) return;
+    edge_->begin_drain();
+    const std::lock_guard lock(mutex_);
+    is_stop_wanted_ = true;
+    stop_wanted_.notify_all();
+  }
+
+  void wait_for_stop() {
+    std::unique_lock lock(mutex_);
+    stop_wanted_.wait(lock, [this] { return is_stop_wanted_; });
+  }
+
+  void stop() {
+    if (!thread_.joinable()) return engine_.shut_down();
+    asio::post(io_, [this] { shut_down(); });
+    thread_.join();
+  }
+
+  void refresh() override { publish(watcher_.load()); }
+  router::RouteStore* store() override { return watcher_.store(); }
+  bool is_static(std::string_view host) const override { return watcher_.is_static(host); }
+  const router::RouteTable& table() const override { return *snapshot_.table; }
+  std::vector<std::string> warnings() const override {
+    std::vector<std::string> out = snapshot_.warnings;
+    if (!reload_failure_.empty()) out.push_back(reload_failure_);
+    return out;
+  }
+  EdgeFacts facts() const override { return edge_->facts(); }
+  std::chrono::seconds uptime() const override {
+    return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - started_);
+  }
+  std::string state_directory() const override { return options_.state_directory.string(); }
+
+ private:
+  void run() {
+    tasks_.spawn(handle_signals());
+    tasks_.spawn(watch_store());
+    server_.start();
+    io_.run();
+  }
+
+  Task<void> handle_signals() {
+    while (!is_shut_down_) {
+      auto [failure, number] =
+          co_await await_asio<int>([this](auto done) { signals_.async_wait(std::move(done)); });
+      if (failure) continue;
+      if (number == SIGHUP) reload();
+      else begin_drain();
+    }
+  }
+
+  Task<void> watch_store() {
+    while (!is_shut_down_) {
+      watch_timer_.expires_after(options_.watch_interval);
+      co_await await_asio([this](auto done) { watch_timer_.async_wait(std::move(done)); });
+      if (is_shut_down_) co_return;
+      if (auto changed = watcher_.load_if_changed()) publish(std::move(*changed));
+    }
+  }
+
+  void reload() {
+    if (!options_.reload_static_routes) return refresh();
+    auto routes = options_.reload_static_routes();
+    if (routes) {
+      reload_failure_.clear();
+      watcher_.set_static_routes(std::move(*routes));
+      log::info("settings file read again");
+    } else {
+      reload_failure_ = "static routes are as they were: " + routes.error().to_string();
+      log::error("{}", reload_failure_);
+    }
+    refresh();
+  }
+
+  void publish(router::RouteSnapshot snapshot) {
+    for (const std::string& warning : snapshot.warnings) {
+      const auto& before = snapshot_.warnings;
+      if (std::find(before.begin(), before.end(), warning) == before.end()) log::warning("{}", warning);
+    }
+    snapshot_ = std::move(snapshot);
+    edge_->publish(snapshot_.table);
+  }
+
+  void shut_down() {
+    is_shut_down_ = true;
+    server_.shut_down();
+    engine_.shut_down();
+    watch_timer_.cancel();
+    boost::system::error_code ignored;
+    signals_.clear(ignored);
+    signals_.cancel(ignored);
+    work_.reset();
+  }
+
+  // First, so that it goes last: everything below has operations in it.
+  asio::io_context io_{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
+  ControlOptions options_;
+  asio::signal_set signals_;
+  asio::steady_timer watch_timer_;
+  router::RouteWatcher watcher_;
+  router::RouteSnapshot snapshot_{router::RouteTable::build({}), {}};
+  std::string reload_failure_;
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  ManagedEdge* edge_ = nullptr;
+  DockerEngine engine_;
+  ControlServer server_;
+  TaskGroup tasks_;
+  bool is_draining_ = false;
+  bool is_shut_down_ = false;
+
+  std::mutex mutex_;
+  std::condition_variable stop_wanted_;
+  bool is_stop_wanted_ = false;
+  std::thread thread_;
+};
+
+Result<std::unique_ptr<ControlThread>> ControlThread::create(ControlOptions options) {
+  auto socket = ControlSocket::bind(options.control_socket);
+  if (!socket) return socket.error();
+  // Commands that know the state directory only find a socket of another place through this note.
+  auto noted = router::note_control_socket(options.state_directory, options.control_socket);
+  if (!noted) log::warning("{}", std::move(noted).error().with_context("note where the control socket is").to_string());
+  return std::unique_ptr<ControlThread>(
+      new ControlThread(std::make_unique<Impl>(std::move(options), std::move(*socket))));
+}
+
+ControlThread::ControlThread(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ControlThread::~ControlThread() { stop(); }
+
+UpstreamSource& ControlThread::docker() { return impl_->engine(); }
+void ControlThread::start(ManagedEdge& edge, UpstreamEvents& events) { impl_->start(edge, events); }
+void ControlThread::wait_for_stop() { impl_->wait_for_stop(); }
+void ControlThread::request_stop() {
+  asio::post(impl_->io(), [impl = impl_.get()] { impl->begin_drain(); });
+}
+void ControlThread::stop() { impl_->stop(); }
+
+}  // namespace hedge::proxy
