@@ -1,0 +1,106 @@
+#include "worktree/commands/command_kind.h"
+
+#include <nlohmann/json.hpp>
+
+#include "config/project_config.h"
+#include "worktree/commands/project_command.h"
+#include "worktree/worktree_variables.h"
+
+namespace hedge::worktree {
+
+using nlohmann::json;
+
+namespace {
+
+struct KnownCommand {
+  const char* name;
+  const char* check;      // name of the command that tells whether it is due; empty: a stamp tells
+  bool reads_lockfiles;
+};
+constexpr KnownCommand kKnown[] = {{"install", "", true}, {"migrate", "migrate_check", false}};
+
+std::filesystem::path stamp_in(const std::filesystem::path& git_dir, const std::string& name) {
+  return git_dir / ("hedge-" + name);
+}
+
+// Where a command runs in a stack of containers: the service that serves the application.
+std::string service_for(const config::ProjectConfig& config) {
+  if (config.stack.runtime != config::StackRuntime::compose) return {};
+  for (const config::ServiceConfig& service : config.stack.services) {
+    if (service.port != 0) return service.name;
+  }
+  return {};
+}
+
+json parameters_of(const KnownCommand& known, const config::NamedCommand& command, const PlanInput& input,
+                   const std::vector<std::pair<std::string, std::string>>& variables) {
+  const config::NamedCommand* check = *known.check == '\0' ? nullptr : input.config.find_command(known.check);
+  const std::string service = service_for(input.config);
+  json out = {{"argv", command.argv},
+              {"check", check == nullptr ? config::Argv{} : check->argv},
+              {"lockfiles", known.reads_lockfiles ? input.config.seed.lockfiles : std::vector<std::string>{}},
+              {"stamp", check == nullptr},
+              {"variables", variables}};
+  if (!service.empty()) {
+    out["service"] = service;
+    out["project"] = input.names.compose_project;
+  }
+  return out;
+}
+
+Result<ProjectCommandSpec> spec_from(const ResourceSpec& spec, const WorktreeRecord& record, const config::Paths& paths) {
+  const json parameters = json::parse(spec.parameters, nullptr, false);
+  const Error broken =
+      Error(ErrorKind::corrupt, "the ledger's entry of command " + spec.name + " cannot be read").with_id("state_unreadable");
+  if (!parameters.is_object()) return broken;
+  ProjectCommandSpec out;
+  try {  // nlohmann reports wrong types by throwing
+    out.argv = parameters.at("argv").get<std::vector<std::string>>();
+    out.check = parameters.at("check").get<std::vector<std::string>>();
+    out.lockfiles = parameters.at("lockfiles").get<std::vector<std::string>>();
+    if (parameters.at("stamp").get<bool>()) out.stamp = stamp_in(record.git_dir, spec.name);
+    const auto variables = parameters.at("variables").get<std::vector<std::pair<std::string, std::string>>>();
+    out.place.variables = expand_variables(variables, record);
+    if (parameters.contains("service")) {
+      out.place.service = ServicePlace{parameters.at("project").get<std::string>(), record.path,
+                                       paths.stacks_directory() / record.id / "compose.json",
+                                       parameters.at("service").get<std::string>()};
+    }
+  } catch (const json::exception&) {
+    return broken;
+  }
+  out.name = spec.name;
+  out.checkout = record.path;
+  out.main_checkout = record.main_checkout;
+  out.main_stamp = stamp_in(record.repository, spec.name);
+  out.place.directory = record.path;
+  return out;
+}
+
+}  // namespace
+
+void CommandKind::publish(const PlanInput&, Values&) const {}
+
+Result<std::vector<ResourceSpec>> CommandKind::plan(const PlanInput& input, const Values& values) const {
+  const bool in_container = !service_for(input.config).empty();
+  const bool is_our_turn = in_container == (turn_ == CommandTurn::after_stack);
+  std::vector<ResourceSpec> out;
+  // Without a stack there is no container to run them in.
+  if (!is_our_turn || (in_container && input.record.stack == StackWish::without_stack)) return out;
+  auto variables = worktree_variables(input, values);
+  if (!variables) return variables.error();
+  for (const KnownCommand& known : kKnown) {
+    const config::NamedCommand* command = input.config.find_command(known.name);
+    if (command == nullptr) continue;
+    out.push_back({kind(), known.name, parameters_of(known, *command, input, *variables).dump()});
+  }
+  return out;
+}
+
+Result<std::unique_ptr<Resource>> CommandKind::make(const ResourceSpec& spec, const WorktreeRecord& record) const {
+  auto parsed = spec_from(spec, record, paths_);
+  if (!parsed) return parsed.error();
+  return std::unique_ptr<Resource>(std::make_unique<ProjectCommand>(std::move(*parsed), environment_, runner_));
+}
+
+}  // namespace hedge::worktree

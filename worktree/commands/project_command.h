@@ -1,0 +1,49 @@
+// One command of the repository as a Resource: due or not, run, and nothing to remove.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "worktree/commands/wrapper.h"
+#include "worktree/resource.h"
+
+namespace hedge::worktree {
+
+struct ProjectCommandSpec {
+  std::string name;                         // "install" or "migrate"
+  std::vector<std::string> argv;
+  std::vector<std::string> check;           // exit code 0: not due; empty: none
+  std::vector<std::string> lockfiles;       // relative to the checkout; empty: due whatever they hold
+  std::filesystem::path checkout;
+  std::filesystem::path main_checkout;      // empty: none
+  std::filesystem::path stamp;              // of the lockfiles; empty: none
+  std::filesystem::path main_stamp;
+  WrapperPlace place;
+  std::chrono::milliseconds limit{1800000};  // of one run
+};
+
+class ProjectCommand final : public Resource {
+ public:
+  // Lifetime: `runner` outlives the resource.
+  ProjectCommand(ProjectCommandSpec spec, Environment environment, CommandRunner& runner);
+
+  std::string kind() const override { return "command"; }
+  std::string name() const override { return spec_.name; }
+  Result<Finding> check() override;
+  Result<Change> converge() override;
+  // A command's effects go with the checkout and the database.
+  Result<Change> remove() override;
+
+ private:
+  Result<Finding> check_stamp();
+  Result<Finding> check_by_command();
+  Result<std::string> lockfiles_digest(const std::filesystem::path& checkout) const;
+  bool is_copy_of_main(const std::string& digest) const;
+
+  ProjectCommandSpec spec_;
+  Environment environment_;
+  Wrapper wrapper_;
+};
+
+}  // namespace hedge::worktree

@@ -1,0 +1,48 @@
+// Runs a command where the worktree's application runs: on the host with the worktree's environment, or inside one of its
+// containers.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/subprocess.h"
+
+namespace hedge::worktree {
+
+// The container to run in.
+struct ServicePlace {
+  std::string project;                    // Compose's project name
+  std::filesystem::path project_directory;
+  std::filesystem::path compose_file;     // the generated one
+  std::string service;
+};
+
+struct WrapperPlace {
+  std::filesystem::path directory;       // to run in, on the host; must exist
+  Environment variables;                 // the worktree's own, secrets expanded; they win over what is inherited
+  std::optional<ServicePlace> service;   // absent: on the host
+};
+
+enum class Terminal { none, attached };
+
+class Wrapper {
+ public:
+  // `environment`: the caller's. Lifetime: `runner` outlives the wrapper.
+  Wrapper(CommandRunner& runner, const Environment& environment) : runner_(runner), environment_(environment) {}
+
+  // Runs to the end, standard input empty. Errors: see run_command(); those of ComposeTool::detect().
+  Result<CommandOutput> run(const WrapperPlace& place, const std::vector<std::string>& argv,
+                            std::chrono::milliseconds limit) const;
+  // What to start for a person, with streams inherited. Inside a container a terminal is made only with Terminal::attached.
+  Result<CommandLine> command_line(const WrapperPlace& place, const std::vector<std::string>& argv, Terminal terminal) const;
+
+ private:
+  CommandRunner& runner_;
+  const Environment& environment_;
+};
+
+}  // namespace hedge::worktree
