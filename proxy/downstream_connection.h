@@ -1,12 +1,11 @@
 // One client's connection: from accept to the last byte. A local variable of the coroutine that serves it.
 #pragma once
 
-#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
 #include "base/task.h"
-#include "base/unique_fd.h"
 #include "proxy/stream/byte_stream.h"
 
 namespace hedge::proxy {
@@ -20,7 +19,7 @@ enum class ListenerKind : std::uint8_t { plain, tls };
 
 class DownstreamConnection {
  public:
-  DownstreamConnection(EdgeWorker& worker, UniqueFd socket, ListenerKind listener);
+  DownstreamConnection(EdgeWorker& worker, std::unique_ptr<SocketStream> socket, ListenerKind listener);
   ~DownstreamConnection();
   DownstreamConnection(const DownstreamConnection&) = delete;
   DownstreamConnection& operator=(const DownstreamConnection&) = delete;
@@ -45,9 +44,13 @@ class DownstreamConnection {
   void end_request_head();
   // Between requests, so that a drain may close it.
   bool is_idle() const noexcept { return idle_; }
+  // For the worker's list of connections.
+  std::size_t position = 0;
 
  private:
-  Task<bool> detect_and_handshake();
+  // False: the connection is over before it began.
+  Task<bool> open();
+  Task<bool> shake_hands();
 
   EdgeWorker& worker_;
   std::unique_ptr<SocketStream> socket_;

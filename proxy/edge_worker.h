@@ -12,8 +12,10 @@
 #include "proxy/connection_service.h"
 #include "proxy/downstream_connection.h"
 #include "proxy/edge_settings.h"
+#include "proxy/handshake_log.h"
 #include "proxy/stream/buffers.h"
 #include "proxy/stream/reactor.h"
+#include "proxy/stream/tls_context.h"
 #include "proxy/upstream/upstream_pools.h"
 #include "proxy/worker_stats.h"
 #include "router/route_table.h"
@@ -23,7 +25,6 @@ namespace hedge::proxy {
 class Connector;
 class Listener;
 class Resolver;
-class TlsContext;
 class UpstreamSource;
 
 struct ListeningSocket {
@@ -75,11 +76,19 @@ class EdgeWorker {
   friend class Listener;
   EdgeWorker(WorkerShared shared, std::unique_ptr<Reactor> reactor);
 
+  Result<void> listen(std::vector<ListeningSocket> sockets);
   void run();
+  void sweep();
   void begin_drain();
   Task<void> finish_drain();
+  // For listeners and connections.
+  void take(UniqueFd client, ListenerKind listener);
+  Task<void> serve(std::unique_ptr<SocketStream> client, ListenerKind listener);
   void enter(DownstreamConnection& connection);
   void leave(DownstreamConnection& connection) noexcept;
+  TlsContext* tls() const noexcept { return shared_.tls; }
+  const HandshakeRoutes& handshake_routes() const noexcept { return handshake_routes_; }
+  HandshakeLog& handshake_log() noexcept { return handshake_log_; }
 
   WorkerShared shared_;
   WorkerStats stats_;
@@ -89,9 +98,14 @@ class EdgeWorker {
   std::unique_ptr<Resolver> resolver_;
   std::unique_ptr<Connector> connector_;
   std::unique_ptr<UpstreamPools> upstreams_;
+  HandshakeRoutes handshake_routes_;
+  HandshakeLog handshake_log_;
   std::vector<std::unique_ptr<Listener>> listeners_;
+  std::vector<DownstreamConnection*> open_;  // each knows its position
   TaskGroup connections_;
+  TaskGroup drain_;
   bool draining_ = false;
+  bool drain_is_late_ = false;
   std::thread thread_;
 };
 

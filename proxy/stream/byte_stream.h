@@ -28,8 +28,8 @@ struct StreamIdentity {
   std::string server_name;  // SNI in lower case without a trailing dot; empty if none
 };
 
-// Told when the peer's side of a connection goes away while nobody reads from it. Called from the reactor, so it may cancel
-// streams, and must not destroy any.
+// Told when the peer of a connection goes away, or when the connection is cancelled, whoever waits meanwhile. Called from the
+// reactor, so it may cancel streams, and must not destroy any.
 class PeerWatcher {
  public:
   virtual ~PeerWatcher() = default;

@@ -19,8 +19,7 @@ class Deadline {
   static constexpr Millis kNever = std::numeric_limits<Millis>::max();
 
   // `on_passed(owner)` is called by the sweep, at most once for each set(); it may destroy the owner and any other one.
-  Deadline(DeadlineList* list, void* owner, void (*on_passed)(void*)) noexcept
-      : list_(list), owner_(owner), on_passed_(on_passed) {}
+  Deadline(DeadlineList* list, void* owner, void (*on_passed)(void*)) noexcept;
   Deadline(const Deadline&) = delete;
   Deadline& operator=(const Deadline&) = delete;
   ~Deadline();
@@ -38,7 +37,6 @@ class Deadline {
   Millis at_ = kNever;
   Deadline* previous_ = nullptr;
   Deadline* next_ = nullptr;
-  bool linked_ = false;
 };
 
 class DeadlineList {
@@ -52,10 +50,13 @@ class DeadlineList {
   bool empty() const noexcept { return first_ == nullptr; }
 
   // Calls on_passed for each deadline at or before now().
-  void sweep();
+  void sweep() { sweep_until(now_); }
+  // Calls on_passed for every member, whatever its time: the end of a drain.
+  void expire_all() { sweep_until(Deadline::kNever); }
 
  private:
   friend class Deadline;
+  void sweep_until(Millis time);
   void link(Deadline& deadline) noexcept;
   void unlink(Deadline& deadline) noexcept;
 

@@ -36,17 +36,16 @@ Result<std::unique_ptr<SocketStream>> SocketStream::accepted(Reactor& reactor, U
   return stream;
 }
 
-Result<std::unique_ptr<SocketStream>> SocketStream::connecting(Reactor& reactor, const sockaddr* address,
-                                                               socklen_t length) {
+ConnectStart SocketStream::connecting(Reactor& reactor, const sockaddr* address, socklen_t length) {
   UniqueFd socket(::socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!socket) return Error::from_errno(errno, "open a socket");
+  if (!socket) return {nullptr, errno};
   if (address->sa_family != AF_UNIX) disable_nagle(socket.get());
   // Registered after connect(): epoll reports an unconnected socket as hung up.
   const bool at_once = ::connect(socket.get(), address, length) == 0;
-  if (!at_once && errno != EINPROGRESS) return Error::from_errno(errno, "connect");
+  if (!at_once && errno != EINPROGRESS) return {nullptr, errno};
   std::unique_ptr<SocketStream> stream(new SocketStream(reactor, std::move(socket), at_once));
-  if (Result<void> started = stream->start(); !started) return std::move(started).error();
-  return stream;
+  if (!stream->start()) return {nullptr, ENFILE};
+  return {std::move(stream), 0};
 }
 
 void SocketStream::identify() {
@@ -117,6 +116,8 @@ IoResult SocketStream::try_shutdown_write() {
 void SocketStream::cancel() {
   if (!socket_) return;
   waiters_.mark_interrupted(IoStatus::cancelled);
+  peer_finished_ = true;  // nobody will serve the peer any more, so whoever watches it is told
+  peer_gone_ = true;
   wake_later();
 }
 

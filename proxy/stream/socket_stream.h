@@ -18,6 +18,12 @@
 namespace hedge::proxy {
 
 class ConnectAwaiter;
+class SocketStream;
+
+struct ConnectStart {
+  std::unique_ptr<SocketStream> stream;  // null: it failed at once
+  int error = 0;                         // then the errno
+};
 
 class SocketStream final : public ByteStream, public EventSource {
  public:
@@ -25,9 +31,7 @@ class SocketStream final : public ByteStream, public EventSource {
   // Errors: no_space, if it cannot be registered.
   static Result<std::unique_ptr<SocketStream>> accepted(Reactor& reactor, UniqueFd socket);
   // Starts to connect a new socket; await connected() before anything else.
-  // Errors: the errno of connect() where it fails at once (unavailable: refused or unreachable), no_space.
-  static Result<std::unique_ptr<SocketStream>> connecting(Reactor& reactor, const sockaddr* address,
-                                                          socklen_t length);
+  static ConnectStart connecting(Reactor& reactor, const sockaddr* address, socklen_t length);
   ~SocketStream() override;
 
   IoResult try_read(std::span<char> into) override;

@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "certs/certificate_store.h"
-#include "certs/openssl_ptr.h"
+#include "proxy/stream/ssl_ptr.h"
 #include "router/route_table.h"
 
 namespace hedge::proxy {
@@ -29,7 +29,7 @@ class TlsContext {
 
   // One connection's state, to accept on. Any thread. Null: out of memory.
   // Lifetime: `routes` outlives the handshake.
-  certs::SslPtr new_server_session(const HandshakeRoutes& routes) const;
+  SslPtr new_server_session(const HandshakeRoutes& routes) const;
 
  private:
   class Impl;

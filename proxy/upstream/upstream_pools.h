@@ -25,7 +25,6 @@ class Reactor;
 class Resolver;
 class UpstreamPools;
 
-inline constexpr std::chrono::milliseconds kUpstreamIdleLimit{4000};  // below Node's 5 s
 inline constexpr std::size_t kMostIdlePerIdentity = 64;
 
 struct LeaseTimings {
@@ -46,10 +45,10 @@ class UpstreamPool {
   friend class UpstreamPools;
   struct Idle {
     std::unique_ptr<SocketStream> stream;
-    std::int64_t until = 0;  // milliseconds of the reactor
+    Millis until = 0;
   };
-  std::unique_ptr<SocketStream> take(std::int64_t now);
-  void give(std::unique_ptr<SocketStream> stream, std::int64_t until);
+  std::unique_ptr<SocketStream> take(Millis now);
+  void give(std::unique_ptr<SocketStream> stream, Millis until);
 
   std::string identity_;
   std::vector<Idle> idle_;
@@ -76,9 +75,9 @@ class UpstreamLease {
   const ResolvedUpstream& upstream() const noexcept { return *upstream_; }
 
   // Gives the connection back. Call it only when the whole response was read, the whole request was written, and both
-  // sides agreed to go on. `idle_limit` is what `Keep-Alive: timeout` allows, at most kUpstreamIdleLimit.
-  // The lease is empty afterwards.
-  void keep(std::chrono::milliseconds idle_limit = kUpstreamIdleLimit);
+  // sides agreed to go on. `idle_limit` is what the upstream's `Keep-Alive: timeout` allows; the edge's own limit holds
+  // besides. The lease is empty afterwards.
+  void keep(std::chrono::milliseconds idle_limit = std::chrono::milliseconds::max());
   // Closes the connection. The lease is empty afterwards.
   void drop() noexcept;
 
@@ -102,7 +101,7 @@ using LeaseResult = std::variant<UpstreamLease, ProxyError>;
 // Single-threaded; one a worker. Outlives its leases.
 class UpstreamPools {
  public:
-  UpstreamPools(Reactor& reactor, Resolver& resolver, Connector& connector);
+  UpstreamPools(Reactor& reactor, Resolver& resolver, Connector& connector, std::chrono::milliseconds idle_limit);
   ~UpstreamPools();
   UpstreamPools(const UpstreamPools&) = delete;
   UpstreamPools& operator=(const UpstreamPools&) = delete;
@@ -116,41 +115,44 @@ class UpstreamPools {
   // Lifetime: `route` (that is, its table) lives until the await is over.
   Task<LeaseResult> lease(const router::Route& route, LeaseKind kind);
 
-  // The identity's process is gone.
+  // The identity's process is gone: its idle connections are closed, and those that are leased will not be kept.
   void retire(std::string_view identity);
-  // Closes connections that were idle too long; called once a second.
+  // Answers about docker: upstreams are stale; asks anew at the next lease.
+  void forget_docker_answers();
+  // Closes connections that were idle too long or that the peer closed; called once a sweep.
   void sweep();
-  // Closes every idle connection (drain).
+  // Closes every idle connection and keeps none from now on (drain).
   void close_idle();
 
   std::size_t idle() const noexcept;
 
  private:
   friend class UpstreamLease;
-  struct Key {
-    static std::size_t hash(const router::Upstream& upstream) noexcept;
-    static bool equal(const router::Upstream& a, const router::Upstream& b) noexcept;
-  };
+  // A route's upstream is looked up for every request, so by its parts and without making a text of them.
   struct Hash {
-    std::size_t operator()(const router::Upstream& upstream) const noexcept { return Key::hash(upstream); }
+    std::size_t operator()(const router::Upstream& upstream) const noexcept;
   };
   struct Equal {
-    bool operator()(const router::Upstream& a, const router::Upstream& b) const noexcept { return Key::equal(a, b); }
+    bool operator()(const router::Upstream& a, const router::Upstream& b) const noexcept;
   };
   // The last good answer for an upstream and the pool that it leads to.
   struct Known {
     ResolvedUpstreamPtr upstream;
     UpstreamPool* pool = nullptr;
-    std::int64_t fresh_until = 0;
+    Millis fresh_until = 0;
   };
 
   UpstreamPool& pool_of(const std::string& identity);
   UpstreamLease take_idle(const Known& known);
-  void forget_unused_pools();
+  UpstreamLease lease_of(const Known& known, std::unique_ptr<SocketStream> stream);
+  Task<LeaseResult> connect(router::Upstream upstream, Known known, LeaseTimings timings);
+  void forget_unused();
 
   Reactor& reactor_;
   Resolver& resolver_;
   Connector& connector_;
+  std::chrono::milliseconds idle_limit_;
+  bool closing_ = false;
   std::unordered_map<router::Upstream, Known, Hash, Equal> known_;
   std::map<std::string, std::unique_ptr<UpstreamPool>, std::less<>> pools_;
 };

@@ -1,0 +1,89 @@
+#include "proxy/downstream_connection.h"
+
+#include <openssl/err.h>
+
+#include <array>
+#include <utility>
+
+#include "proxy/edge_worker.h"
+#include "proxy/handshake_log.h"
+#include "proxy/stream/socket_stream.h"
+#include "proxy/stream/tls_context.h"
+#include "proxy/stream/tls_stream.h"
+
+namespace hedge::proxy {
+namespace {
+
+// The content type of a handshake record, with which every TLS connection begins (RFC 8446, section 5.1). No HTTP request
+// begins with it.
+constexpr int kHandshakeRecord = 0x16;
+
+std::string openssl_reason(unsigned long code) {
+  if (code == 0) return {};
+  const char* reason = ERR_reason_error_string(code);
+  return reason != nullptr ? reason : "";
+}
+
+}  // namespace
+
+DownstreamConnection::DownstreamConnection(EdgeWorker& worker, std::unique_ptr<SocketStream> socket,
+                                           ListenerKind listener)
+    : worker_(worker), socket_(std::move(socket)), stream_(socket_.get()), listener_(listener) {
+  worker_.enter(*this);
+}
+
+DownstreamConnection::~DownstreamConnection() { worker_.leave(*this); }
+
+Task<void> DownstreamConnection::run() {
+  if (!co_await open()) co_return;
+  co_await worker_.shared_.service->serve(worker_, *this);
+}
+
+Task<bool> DownstreamConnection::open() {
+  const EdgeLimits& limits = worker_.settings().limits;
+  // A client that says nothing has as long as a handshake; browsers open connections in advance and use them later, so on a
+  // plain listener the idle limit holds.
+  idle_ = true;
+  socket_->set_deadline(listener_ == ListenerKind::tls ? limits.handshake : limits.idle_keep_alive);
+  if (worker_.draining()) co_return false;
+  const IoResult first = co_await socket_->readable();
+  idle_ = false;
+  if (!first.ok()) co_return false;
+  if (socket_->peek_first_byte() != kHandshakeRecord) {
+    wants_https_ = listener_ == ListenerKind::tls;
+    co_return true;
+  }
+  co_return co_await shake_hands();
+}
+
+Task<bool> DownstreamConnection::shake_hands() {
+  SslPtr session = worker_.tls() != nullptr ? worker_.tls()->new_server_session(worker_.handshake_routes()) : nullptr;
+  if (session == nullptr) co_return false;
+  Reactor& reactor = worker_.reactor();
+  tls_ = std::make_unique<TlsStream>(*socket_, std::move(session), reactor.deadlines(), worker_.buffers().scratch());
+  stream_ = tls_.get();
+  socket_->clear_deadline();
+  tls_->set_deadline(worker_.settings().limits.handshake);
+  const IoResult done = co_await tls_->handshake();
+  if (done.ok()) co_return true;
+  const unsigned long reason = ERR_peek_error();
+  worker_.mutable_stats().handshakes_failed.add();
+  worker_.handshake_log().failed(classify_handshake_failure(done, reason), socket_->identity().peer_ip,
+                                 openssl_reason(reason));
+  co_return false;
+}
+
+void DownstreamConnection::begin_idle() {
+  idle_ = true;
+  stream_->set_deadline(worker_.settings().limits.idle_keep_alive);
+  if (worker_.draining()) stream_->cancel();
+}
+
+void DownstreamConnection::begin_request_head() {
+  idle_ = false;
+  stream_->set_deadline(worker_.settings().limits.request_head);
+}
+
+void DownstreamConnection::end_request_head() { stream_->clear_deadline(); }
+
+}  // namespace hedge::proxy

@@ -1,0 +1,140 @@
+#include "proxy/edge_worker.h"
+
+#include <csignal>
+#include <utility>
+
+#include "base/log.h"
+#include "proxy/listener.h"
+#include "proxy/stream/socket_stream.h"
+#include "proxy/upstream/connector.h"
+#include "proxy/upstream/resolver.h"
+
+namespace hedge::proxy {
+namespace {
+
+// Signals are the control thread's; one that interrupted a worker would only shorten a write.
+void block_signals() {
+  sigset_t all;
+  sigfillset(&all);
+  (void)pthread_sigmask(SIG_SETMASK, &all, nullptr);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<EdgeWorker>> EdgeWorker::create(WorkerShared shared, std::vector<ListeningSocket> listeners) {
+  Result<std::unique_ptr<Reactor>> reactor = Reactor::create(shared.settings->limits.sweep);
+  if (!reactor) return std::move(reactor).error();
+  std::unique_ptr<EdgeWorker> worker(new EdgeWorker(shared, std::move(reactor).value()));
+  if (Result<void> listening = worker->listen(std::move(listeners)); !listening) return std::move(listening).error();
+  return worker;
+}
+
+EdgeWorker::EdgeWorker(WorkerShared shared, std::unique_ptr<Reactor> reactor)
+    : shared_(shared),
+      reactor_(std::move(reactor)),
+      routes_(router::RouteTable::build({})),
+      resolver_(std::make_unique<Resolver>(*reactor_, *shared.settings, shared.docker, stats_)),
+      connector_(std::make_unique<Connector>(*reactor_, *shared.settings, stats_)),
+      upstreams_(std::make_unique<UpstreamPools>(*reactor_, *resolver_, *connector_,
+                                                 shared.settings->limits.upstream_idle)),
+      handshake_routes_{&routes_} {
+  reactor_->set_on_sweep([this] { sweep(); });
+}
+
+EdgeWorker::~EdgeWorker() = default;
+
+Result<void> EdgeWorker::listen(std::vector<ListeningSocket> sockets) {
+  for (ListeningSocket& socket : sockets) {
+    auto listener = std::make_unique<Listener>(*this, std::move(socket.fd), socket.kind);
+    if (Result<void> started = listener->start(); !started) return started;
+    listeners_.push_back(std::move(listener));
+  }
+  return {};
+}
+
+void EdgeWorker::start() {
+  thread_ = std::thread([this] { run(); });
+}
+
+void EdgeWorker::run() {
+  block_signals();
+  reactor_->run();
+}
+
+void EdgeWorker::join() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void EdgeWorker::publish(std::shared_ptr<const router::RouteTable> table) {
+  reactor_->post([this, table = std::move(table)] { routes_ = table; });
+}
+
+void EdgeWorker::identity_gone(std::string identity) {
+  reactor_->post([this, identity = std::move(identity)] { upstreams_->retire(identity); });
+}
+
+void EdgeWorker::docker_answers_changed() {
+  reactor_->post([this] { upstreams_->forget_docker_answers(); });
+}
+
+void EdgeWorker::drain() {
+  reactor_->post([this] { begin_drain(); });
+}
+
+void EdgeWorker::take(UniqueFd client, ListenerKind listener) {
+  Result<std::unique_ptr<SocketStream>> stream = SocketStream::accepted(*reactor_, std::move(client));
+  if (!stream) {
+    log::warning("a connection is closed at once: {}", stream.error().to_string());
+    return;
+  }
+  connections_.spawn(serve(std::move(stream).value(), listener));
+}
+
+Task<void> EdgeWorker::serve(std::unique_ptr<SocketStream> client, ListenerKind listener) {
+  DownstreamConnection connection(*this, std::move(client), listener);
+  co_await connection.run();
+}
+
+void EdgeWorker::enter(DownstreamConnection& connection) {
+  connection.position = open_.size();
+  open_.push_back(&connection);
+  stats_.connections_open.add();
+  stats_.connections_total.add();
+}
+
+void EdgeWorker::leave(DownstreamConnection& connection) noexcept {
+  open_.back()->position = connection.position;
+  open_[connection.position] = open_.back();
+  open_.pop_back();
+  stats_.connections_open.subtract();
+}
+
+void EdgeWorker::sweep() {
+  upstreams_->sweep();
+  resolver_->sweep();
+  // Past the drain's limit whatever still waits is told so, at each sweep, until everything has ended.
+  if (drain_is_late_) reactor_->deadlines().expire_all();
+}
+
+void EdgeWorker::begin_drain() {
+  if (std::exchange(draining_, true)) return;
+  listeners_.clear();
+  upstreams_->close_idle();
+  for (DownstreamConnection* connection : open_) {
+    if (connection->is_idle()) connection->stream().cancel();
+  }
+  drain_.spawn(finish_drain());
+}
+
+Task<void> EdgeWorker::finish_drain() {
+  Timer limit(*reactor_, this, [](void* self) {
+    auto& worker = *static_cast<EdgeWorker*>(self);
+    worker.drain_is_late_ = true;
+    for (DownstreamConnection* connection : worker.open_) connection->stream().cancel();
+  });
+  limit.start(settings().limits.drain);
+  co_await connections_.join();
+  reactor_->stop();
+}
+
+}  // namespace hedge::proxy

@@ -1,0 +1,51 @@
+// Failed TLS handshakes, sorted into kinds and told sparingly: a browser without our CA makes hundreds.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "proxy/stream/io_result.h"
+
+namespace hedge::proxy {
+
+enum class HandshakeFailure : std::uint8_t {
+  unknown_authority,  // the client does not trust our CA
+  bad_certificate,    // the client does not accept the certificate for another reason
+  unknown_name,       // no route and no suffix of ours covers the name
+  no_certificate,     // ours: the CA is missing or unreadable
+  no_common_version,
+  not_tls,            // bytes of another protocol
+  timed_out,
+  peer_gone,
+  other,
+};
+inline constexpr std::size_t kHandshakeFailures = static_cast<std::size_t>(HandshakeFailure::other) + 1;
+
+// From what the stream said and OpenSSL's oldest error (0: none).
+HandshakeFailure classify_handshake_failure(const IoResult& result, unsigned long openssl_error);
+// What happened and what to do about it, for the log.
+std::string_view describe(HandshakeFailure failure);
+
+// One a worker.
+class HandshakeLog {
+ public:
+  // Writes at most one line for each kind in ten seconds, with the number of those that it kept back.
+  void failed(HandshakeFailure failure, const std::string& peer, const std::string& detail,
+              std::chrono::steady_clock::time_point now = std::chrono::steady_clock::now());
+  std::uint64_t lines() const noexcept { return lines_; }
+
+ private:
+  struct Kind {
+    std::chrono::steady_clock::time_point last;
+    std::uint64_t kept_back = 0;
+    bool told = false;
+  };
+  std::array<Kind, kHandshakeFailures> kinds_{};
+  std::uint64_t lines_ = 0;
+};
+
+}  // namespace hedge::proxy

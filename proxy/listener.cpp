@@ -1,0 +1,59 @@
+#include "proxy/listener.h"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "base/log.h"
+#include "proxy/edge_worker.h"
+
+namespace hedge::proxy {
+namespace {
+
+// So many in one turn, so that the open connections get theirs.
+constexpr int kMostAccepts = 64;
+// Without descriptors the listener rests; the kernel keeps the clients in its queue.
+constexpr std::chrono::milliseconds kBackOff{100};
+constexpr std::chrono::seconds kComplaintInterval{10};
+
+bool is_shortage(int error) { return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM; }
+
+}  // namespace
+
+Listener::Listener(EdgeWorker& worker, UniqueFd socket, ListenerKind kind)
+    : worker_(worker), socket_(std::move(socket)), kind_(kind), back_off_(worker.reactor(), this, &resume) {}
+
+Listener::~Listener() { worker_.reactor().remove(socket_.get(), *this); }
+
+Result<void> Listener::start() { return worker_.reactor().add(socket_.get(), *this, EPOLLIN); }
+
+void Listener::on_events(std::uint32_t /*events*/) {
+  for (int i = 0; i < kMostAccepts; ++i) {
+    UniqueFd client(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (client) {
+      worker_.take(std::move(client), kind_);
+      continue;
+    }
+    if (is_shortage(errno)) back_off(errno);
+    if (errno == ECONNABORTED || errno == EINTR || errno == EPROTO) continue;
+    return;
+  }
+}
+
+void Listener::back_off(int error) {
+  worker_.reactor().modify(socket_.get(), *this, 0);
+  back_off_.start(kBackOff);
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_complaint_ < kComplaintInterval) return;
+  last_complaint_ = now;
+  log::warning("cannot accept connections for now: {}; raise the limit of open files (ulimit -n)",
+               Error::from_errno(error, "accept").text());
+}
+
+void Listener::resume(void* self) {
+  auto& listener = *static_cast<Listener*>(self);
+  listener.worker_.reactor().modify(listener.socket_.get(), listener, EPOLLIN);
+}
+
+}  // namespace hedge::proxy

@@ -1,0 +1,37 @@
+// Accepts connections of one listening socket on one worker.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "base/unique_fd.h"
+#include "proxy/downstream_connection.h"
+#include "proxy/stream/reactor.h"
+
+namespace hedge::proxy {
+
+class EdgeWorker;
+
+class Listener final : public EventSource {
+ public:
+  // Lifetime: `worker` outlives the listener.
+  Listener(EdgeWorker& worker, UniqueFd socket, ListenerKind kind);
+  ~Listener() override;
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
+  Result<void> start();
+
+ private:
+  void on_events(std::uint32_t events) override;
+  void back_off(int error);
+  static void resume(void* self);
+
+  EdgeWorker& worker_;
+  UniqueFd socket_;
+  ListenerKind kind_;
+  Timer back_off_;
+  std::chrono::steady_clock::time_point last_complaint_;
+};
+
+}  // namespace hedge::proxy

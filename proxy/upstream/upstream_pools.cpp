@@ -1,0 +1,246 @@
+#include "proxy/upstream/upstream_pools.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "proxy/upstream/connector.h"
+#include "proxy/upstream/resolver.h"
+
+namespace hedge::proxy {
+namespace {
+
+using Now = std::chrono::steady_clock;
+
+std::chrono::microseconds since(Now::time_point start) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(Now::now() - start);
+}
+
+// The part of an upstream that differs within its kind.
+std::pair<std::string_view, std::uint16_t> parts(const router::Upstream& upstream) noexcept {
+  if (const auto* tcp = std::get_if<router::TcpUpstream>(&upstream)) return {tcp->ip, tcp->port};
+  if (const auto* dns = std::get_if<router::DnsUpstream>(&upstream)) return {dns->name, dns->port};
+  if (const auto* docker = std::get_if<router::DockerUpstream>(&upstream)) return {docker->selector, docker->port};
+  if (const auto* local = std::get_if<router::UnixUpstream>(&upstream)) return {local->path, std::uint16_t{0}};
+  return {};
+}
+
+// No server said that the upstream does not exist; a connection that stands is better knowledge than that.
+bool is_only_silence(const ProxyError& error) {
+  switch (error.reason) {
+    case ProxyReason::upstream_timeout:
+    case ProxyReason::engine_not_running:
+    case ProxyReason::engine_unresponsive: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+// --- UpstreamPool ---
+
+std::unique_ptr<SocketStream> UpstreamPool::take(Millis now) {
+  while (!idle_.empty()) {
+    Idle last = std::move(idle_.back());
+    idle_.pop_back();
+    // Bytes or an end while idle: the connection is of no use. No system call is needed to know.
+    if (last.until > now && !last.stream->is_readable()) return std::move(last.stream);
+  }
+  return nullptr;
+}
+
+void UpstreamPool::give(std::unique_ptr<SocketStream> stream, Millis until) {
+  if (retired_ || idle_.size() >= kMostIdlePerIdentity) return;
+  idle_.push_back(Idle{std::move(stream), until});
+}
+
+// --- UpstreamLease ---
+
+UpstreamLease::UpstreamLease(UpstreamLease&& other) noexcept
+    : pools_(other.pools_),
+      pool_(std::exchange(other.pool_, nullptr)),
+      stream_(std::move(other.stream_)),
+      upstream_(std::move(other.upstream_)),
+      timings_(other.timings_),
+      reused_(other.reused_) {}
+
+UpstreamLease& UpstreamLease::operator=(UpstreamLease&& other) noexcept {
+  if (this != &other) {
+    drop();
+    pools_ = other.pools_;
+    pool_ = std::exchange(other.pool_, nullptr);
+    stream_ = std::move(other.stream_);
+    upstream_ = std::move(other.upstream_);
+    timings_ = other.timings_;
+    reused_ = other.reused_;
+  }
+  return *this;
+}
+
+UpstreamLease::~UpstreamLease() { drop(); }
+
+ByteStream& UpstreamLease::stream() const noexcept { return *stream_; }
+
+void UpstreamLease::keep(std::chrono::milliseconds idle_limit) {
+  if (pool_ == nullptr) return;
+  stream_->watch_peer(nullptr);
+  stream_->clear_deadline();
+  // Cancelled meanwhile, or something arrived after the response: not a clean finish.
+  const bool clean = stream_->waiters().interrupted() == IoStatus::ok && !stream_->is_readable();
+  if (clean && !pools_->closing_) {
+    const auto limit = std::min(idle_limit, pools_->idle_limit_);
+    pool_->give(std::move(stream_), pools_->reactor_.now() + limit.count());
+  }
+  drop();
+}
+
+void UpstreamLease::drop() noexcept {
+  stream_.reset();
+  if (pool_ != nullptr) --std::exchange(pool_, nullptr)->leased_;
+}
+
+// --- UpstreamPools ---
+
+std::size_t UpstreamPools::Hash::operator()(const router::Upstream& upstream) const noexcept {
+  const auto [text, port] = parts(upstream);
+  return std::hash<std::string_view>()(text) ^ (std::size_t{port} << 3U) ^ upstream.index();
+}
+
+bool UpstreamPools::Equal::operator()(const router::Upstream& a, const router::Upstream& b) const noexcept {
+  return a.index() == b.index() && parts(a) == parts(b);
+}
+
+UpstreamPools::UpstreamPools(Reactor& reactor, Resolver& resolver, Connector& connector,
+                             std::chrono::milliseconds idle_limit)
+    : reactor_(reactor), resolver_(resolver), connector_(connector), idle_limit_(idle_limit) {}
+
+UpstreamPools::~UpstreamPools() = default;
+
+UpstreamLease UpstreamPools::lease_of(const Known& known, std::unique_ptr<SocketStream> stream) {
+  UpstreamLease lease;
+  lease.pools_ = this;
+  lease.pool_ = known.pool;
+  lease.stream_ = std::move(stream);
+  lease.upstream_ = known.upstream;
+  ++known.pool->leased_;
+  return lease;
+}
+
+UpstreamLease UpstreamPools::take_idle(const Known& known) {
+  std::unique_ptr<SocketStream> stream = known.pool->take(reactor_.now());
+  if (stream == nullptr) return {};
+  UpstreamLease lease = lease_of(known, std::move(stream));
+  lease.reused_ = true;
+  return lease;
+}
+
+UpstreamLease UpstreamPools::try_lease(const router::Route& route) {
+  const auto found = known_.find(route.upstream);
+  if (found == known_.end() || reactor_.now() >= found->second.fresh_until) return {};
+  return take_idle(found->second);
+}
+
+Task<LeaseResult> UpstreamPools::lease(const router::Route& route, LeaseKind kind) {
+  if (route.protocol != router::Protocol::http1) {
+    co_return ProxyError{ProxyReason::upstream_unsupported,
+                         "the route's protocol " + std::string(router::to_string(route.protocol)) + " is not supported yet",
+                         "add the route with the protocol http1"};
+  }
+  LeaseTimings timings;
+  const auto start = Now::now();
+  Resolution resolution = co_await resolver_.resolve(route.upstream);
+  timings.resolve = since(start);
+  if (const auto* error = std::get_if<ProxyError>(&resolution.answer)) {
+    const auto last = known_.find(route.upstream);
+    if (kind == LeaseKind::any && last != known_.end() && is_only_silence(*error)) {
+      UpstreamLease lease = take_idle(last->second);
+      if (lease) co_return lease;
+    }
+    co_return std::move(*std::get_if<ProxyError>(&resolution.answer));
+  }
+  Known& known = known_[route.upstream];
+  known.upstream = std::get<ResolvedUpstreamPtr>(std::move(resolution.answer));
+  known.pool = &pool_of(known.upstream->identity);
+  known.fresh_until = resolution.fresh_until;
+  if (kind == LeaseKind::any) {
+    UpstreamLease lease = take_idle(known);
+    if (lease) {
+      lease.timings_ = timings;
+      co_return lease;
+    }
+  }
+  co_return co_await connect(route.upstream, known, timings);
+}
+
+// By value: the map that holds what is known may change while this waits. The lease comes first, because it keeps the pool.
+Task<LeaseResult> UpstreamPools::connect(router::Upstream upstream, Known known, LeaseTimings timings) {
+  UpstreamLease lease = lease_of(known, nullptr);
+  const auto start = Now::now();
+  ConnectResult connected = co_await connector_.connect(*known.upstream);
+  timings.connect = since(start);
+  if (auto* error = std::get_if<ProxyError>(&connected)) {
+    // The address may have been wrong; the next request asks for it anew.
+    resolver_.forget(upstream);
+    co_return std::move(*error);
+  }
+  lease.stream_ = std::get<std::unique_ptr<SocketStream>>(std::move(connected));
+  lease.timings_ = timings;
+  co_return lease;
+}
+
+UpstreamPool& UpstreamPools::pool_of(const std::string& identity) {
+  std::unique_ptr<UpstreamPool>& pool = pools_[identity];
+  if (pool == nullptr) pool = std::make_unique<UpstreamPool>(identity);
+  // An identity that is resolved again is back (a container that was started again).
+  pool->retired_ = false;
+  return *pool;
+}
+
+void UpstreamPools::retire(std::string_view identity) {
+  const auto found = pools_.find(identity);
+  if (found == pools_.end()) return;
+  found->second->retired_ = true;
+  found->second->idle_.clear();
+  for (auto& [upstream, known] : known_) {
+    if (known.pool != found->second.get()) continue;
+    known.fresh_until = 0;
+    resolver_.forget(upstream);
+  }
+}
+
+void UpstreamPools::forget_docker_answers() {
+  resolver_.forget_docker_answers();
+  for (auto& [upstream, known] : known_) {
+    if (std::holds_alternative<router::DockerUpstream>(upstream)) known.fresh_until = 0;
+  }
+}
+
+void UpstreamPools::sweep() {
+  const Millis now = reactor_.now();
+  for (auto& [identity, pool] : pools_) {
+    std::erase_if(pool->idle_, [now](const UpstreamPool::Idle& idle) {
+      return idle.until <= now || idle.stream->is_readable();
+    });
+  }
+  forget_unused();
+}
+
+void UpstreamPools::forget_unused() {
+  const auto unused = [](const UpstreamPool& pool) { return pool.leased_ == 0 && pool.idle_.empty(); };
+  std::erase_if(known_, [&unused](const auto& item) { return unused(*item.second.pool); });
+  // What is left in known_ leads to pools in use.
+  std::erase_if(pools_, [&unused](const auto& item) { return unused(*item.second); });
+}
+
+void UpstreamPools::close_idle() {
+  closing_ = true;
+  for (auto& [identity, pool] : pools_) pool->idle_.clear();
+}
+
+std::size_t UpstreamPools::idle() const noexcept {
+  std::size_t count = 0;
+  for (const auto& [identity, pool] : pools_) count += pool->idle();
+  return count;
+}
+
+}  // namespace hedge::proxy
