@@ -22,6 +22,8 @@ class HeadScanner {
   // than before.
   State scan(std::string_view bytes);
 
+  // The start line is complete.
+  bool in_fields() const { return fields_ != 0; }
   // After `complete`: the head's size with the empty line.
   std::size_t head_bytes() const { return line_; }
   // After `failed`.

@@ -1,0 +1,35 @@
+// What a client sees when the edge itself answers: problem+json for programs, a small page for browsers. Both
+// say what happened, to which worktree and container, and the exact next command.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "proxy/proxy_error.h"
+
+namespace hedge::proxy {
+
+struct ErrorReport {
+  ProxyError error;
+  std::string_view host;      // of the request, as received; may be hostile
+  std::string_view worktree;  // empty: a hand-made route, or none
+  std::string_view upstream;  // as the route spells it; empty without a route
+  std::string_view request_id;
+  std::vector<std::string_view> known_hosts;  // only for a peer that may know them
+  int retry_after_seconds = 0;                // 0: no such field; else the page reloads itself
+};
+
+// True if the Accept field prefers text/html to JSON. Only an explicit text/html or application/xhtml+xml
+// counts: "*/*" is what programs send.
+bool prefers_html(std::string_view accept);
+
+// RFC 9457.
+std::string render_problem_json(const ErrorReport& report);
+// Self-contained: no script, no other resource. Everything from outside is escaped.
+std::string render_error_html(const ErrorReport& report);
+
+// The next command for a reason where the error itself has none.
+std::string next_step(const ErrorReport& report);
+
+}  // namespace hedge::proxy

@@ -1,0 +1,75 @@
+// The state of one forward(); see forwarder.h.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "base/task_group.h"
+#include "proxy/forwarder.h"
+#include "proxy/http/http1_client.h"
+#include "proxy/upstream/upstream_pools.h"
+#include "router/host_pattern.h"
+#include "router/route_table.h"
+
+namespace hedge::proxy {
+
+class Forwarding {
+ public:
+  Forwarding(http::Exchange& exchange, const ForwardContext& context);
+
+  Task<void> run();
+
+ private:
+  using Failure = std::optional<ProxyError>;
+
+  Failure choose_route();
+  ProxyError loop_error() const;
+
+  Task<void> run_request();
+  // Sends the request and reads up to the final head of the response.
+  Task<Failure> attempt(LeaseKind kind);
+  Task<Failure> lease(LeaseKind kind);
+  Task<Failure> send_request();
+  Task<Failure> read_final_head();
+  bool may_repeat(const ProxyError& error) const;
+
+  Task<void> relay_response();
+  void finish_upstream(bool clean);
+
+  // The rest of the request's body, beside the response.
+  Task<void> upload();
+  Task<void> finish_upload();
+
+  Task<void> run_upgrade();
+  Task<void> tunnel();
+
+  Task<void> answer(ProxyError error);
+  bool may_list_hosts() const;
+
+  http::Exchange& exchange_;
+  EdgeWorker& worker_;
+  http::RequestState& state_;
+  const TrustedProxies& trusted_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+
+  std::shared_ptr<const router::RouteTable> table_;
+  std::optional<router::Authority> authority_;
+  const router::Route* route_ = nullptr;
+  std::string_view request_id_;
+
+  UpstreamLease lease_;
+  std::optional<http::Http1Client> client_;
+  http::BodyChunk first_chunk_;  // what of the body had come with the head
+  std::size_t head_bytes_ = 0;   // of state_.upstream_text
+  std::size_t sent_bytes_ = 0;   // by the last attempt
+  int attempts_ = 0;
+
+  TaskGroup uploads_;
+  bool uploading_ = false;                    // upload() was spawned
+  bool upload_abandoned_ = false;             // what still comes is thrown away
+  bool upload_complete_ = false;              // the upstream was sent the whole body
+  std::optional<ProxyError> upload_failure_;  // the client's side failed
+};
+
+}  // namespace hedge::proxy

@@ -1,0 +1,120 @@
+#include "proxy/http/http1_body.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "proxy/http/trailers.h"
+
+namespace hedge::proxy::http {
+
+void Http1Body::start(BodyShape shape) {
+  decoder_.start(shape);
+  trailers_.clear();
+  bytes_ = 0;
+  failed_ = false;
+  handed_out_last_ = decoder_.done();
+}
+
+BodyChunk Http1Body::take_buffered() {
+  if (handed_out_last_ || failed_ || input_.empty()) return {};
+  std::size_t consumed = 0;
+  const BodyRead decoded = decode(input_.unread(), input_.free_bytes(), consumed);
+  input_.consume(consumed);
+  return decoded.chunk;
+}
+
+Task<BodyRead> Http1Body::read() {
+  if (failed_) co_return BodyRead{BodyStatus::failed, {}};
+  if (!input_.empty()) {
+    std::size_t consumed = 0;
+    const BodyRead decoded = decode(input_.unread(), input_.free_bytes(), consumed);
+    input_.consume(consumed);
+    if (decoded.status == BodyStatus::failed || !decoded.chunk.data.empty() || decoded.chunk.last)
+      co_return decoded;
+  }
+  for (;;) {
+    if (!stream_.is_readable() && !stream_.has_buffered()) {
+      // Whoever waits holds nothing.
+      block_.release();
+      const IoResult waited = co_await stream_.readable();
+      if (!waited.ok()) co_return fail_read(waited);
+    }
+    if (!block_) block_ = stream_.identity().tls ? buffers_.lease_head() : buffers_.lease_body();
+    const IoResult got = co_await stream_.read_some(block_.bytes().first(read_limit()));
+    if (got.status == IoStatus::end) co_return end_of_stream();
+    if (!got.ok()) co_return fail_read(got);
+    std::size_t consumed = 0;
+    const BodyRead decoded = decode(block_.bytes().first(got.bytes), block_.size() - got.bytes, consumed);
+    if (decoded.chunk.last) input_.put_back(block_.bytes().subspan(consumed, got.bytes - consumed));
+    if (decoded.status == BodyStatus::failed || !decoded.chunk.data.empty() || decoded.chunk.last)
+      co_return decoded;
+  }
+}
+
+BodyRead Http1Body::decode(std::span<char> bytes, std::size_t free_after, std::size_t& consumed) {
+  const BodyDecoder::Decoded decoded = decoder_.decode(bytes);
+  consumed = decoded.consumed;
+  if (decoded.state == BodyDecoder::State::failed) {
+    return fail(kind_ == MessageKind::request ? ProxyReason::bad_request : ProxyReason::upstream_bad_response,
+                std::string(decoder_.error()));
+  }
+  BodyRead out;
+  out.chunk.data = decoded.payload;
+  out.chunk.last = decoder_.done();
+  bytes_ += decoded.payload.size();
+  if (!decoded.payload.empty()) {
+    // Everything from the payload's end to the first unconsumed byte is framing that has been read; with
+    // nothing unconsumed, the free rest of the buffer follows.
+    const auto payload_end =
+        static_cast<std::size_t>(decoded.payload.data() + decoded.payload.size() - bytes.data());
+    out.chunk.tail_room = consumed - payload_end;
+    if (consumed == bytes.size()) out.chunk.tail_room += free_after;
+  }
+  if (out.chunk.last && !finish()) return BodyRead{BodyStatus::failed, {}};
+  return out;
+}
+
+bool Http1Body::finish() {
+  handed_out_last_ = true;
+  if (decoder_.trailer_section().empty() || parse_trailers(decoder_.trailer_section(), trailers_))
+    return true;
+  static_cast<void>(
+      fail(kind_ == MessageKind::request ? ProxyReason::bad_request : ProxyReason::upstream_bad_response,
+           "a trailer line is malformed"));
+  return false;
+}
+
+// With a known length nothing behind the body is read, so that it need not be moved to the input buffer.
+std::size_t Http1Body::read_limit() const {
+  // A few bytes are left free for the framing of the piece.
+  constexpr std::size_t kFramingRoom = 16;
+  const std::size_t room = block_.size() - kFramingRoom;
+  const std::uint64_t remaining = decoder_.remaining();
+  return remaining == 0 ? room : static_cast<std::size_t>(std::min<std::uint64_t>(remaining, room));
+}
+
+BodyRead Http1Body::end_of_stream() {
+  if (!decoder_.finish_at_end_of_stream()) {
+    if (kind_ == MessageKind::request)
+      return fail(ProxyReason::client_gone, "the client ended within the body");
+    return fail(ProxyReason::upstream_closed, "the upstream ended within the body");
+  }
+  handed_out_last_ = true;
+  BodyRead out;
+  out.chunk.last = true;
+  return out;
+}
+
+BodyRead Http1Body::fail_read(const IoResult& result) {
+  const ProxyReason reason =
+      kind_ == MessageKind::request ? ProxyReason::client_gone : ProxyReason::upstream_closed;
+  return fail(reason, to_error(result, "reading the body").to_string());
+}
+
+BodyRead Http1Body::fail(ProxyReason reason, std::string detail) {
+  failure_ = ProxyError{reason, std::move(detail), {}};
+  failed_ = true;
+  return BodyRead{BodyStatus::failed, {}};
+}
+
+}  // namespace hedge::proxy::http

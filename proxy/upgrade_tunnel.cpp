@@ -1,0 +1,53 @@
+#include "proxy/upgrade_tunnel.h"
+
+#include "base/task_group.h"
+
+namespace hedge::proxy {
+namespace {
+
+// One direction. True: it ended with the sender's FIN, which was passed on.
+Task<bool> copy(TunnelEnd from, ByteStream& to, BufferPool& buffers, std::uint64_t& bytes) {
+  if (!from.early.empty()) {
+    const IoResult sent = co_await to.write(from.early);
+    bytes += sent.bytes;
+    if (!sent.ok()) co_return false;
+  }
+  for (;;) {
+    const IoResult waited = co_await from.stream->readable();
+    if (!waited.ok()) co_return false;
+    // Leased only while bytes move: thousands of silent WebSockets hold nothing.
+    const Block block = buffers.lease_head();
+    const IoResult got = co_await from.stream->read_some(block.bytes());
+    if (got.status == IoStatus::end) {
+      const IoResult ended = co_await to.shutdown_write();
+      co_return ended.ok();
+    }
+    if (!got.ok()) co_return false;
+    const IoResult sent = co_await to.write({block.data(), got.bytes});
+    bytes += sent.bytes;
+    if (!sent.ok()) co_return false;
+  }
+}
+
+// An error in one direction leaves no use for the other.
+Task<void> copy_or_cancel(TunnelEnd from, ByteStream* to, BufferPool& buffers, std::uint64_t& bytes) {
+  const bool clean = co_await copy(from, *to, buffers, bytes);
+  if (clean) co_return;
+  from.stream->cancel();
+  to->cancel();
+}
+
+}  // namespace
+
+Task<TunnelResult> run_tunnel(TunnelEnd client, TunnelEnd upstream, BufferPool& buffers) {
+  TunnelResult result;
+  client.stream->clear_deadline();
+  upstream.stream->clear_deadline();
+  TaskGroup other_direction;
+  other_direction.spawn(copy_or_cancel(client, upstream.stream, buffers, result.from_client));
+  co_await copy_or_cancel(upstream, client.stream, buffers, result.from_upstream);
+  co_await other_direction.join();
+  co_return result;
+}
+
+}  // namespace hedge::proxy
