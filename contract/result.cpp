@@ -147,6 +147,7 @@ json to_json(const ContractResult& result) {
           {"capabilities", to_json(result.capabilities)},
           {"checks", std::move(checks)},
           {"changes", std::move(changes)},
+          {"dry_run", result.is_rehearsal},
           {"warnings", std::move(warnings)},
           {"error", result.error ? error_to_json(*result.error)["error"] : json(nullptr)},
           {"next", or_null(result.next)},

@@ -51,6 +51,8 @@ struct CheckResult {
   std::optional<std::string> detail;
   std::optional<Remediation> remediation;
   std::chrono::milliseconds duration{0};
+  bool can_be_made = false;  // by `hedge create`; decides between incomplete and failed, not printed
+  bool is_blocked = false;   // skipped because of another requirement, not printed
 
   bool failed() const { return status == CheckStatus::fail || status == CheckStatus::unknown; }
 };
@@ -109,7 +111,8 @@ struct ContractResult {
   std::optional<DatabaseFacts> database;
   Capabilities capabilities;
   std::vector<CheckResult> checks;
-  std::vector<worktree::Change> changes;
+  std::vector<worktree::Change> changes;  // with --dry-run: what would be done
+  bool is_rehearsal = false;              // --dry-run
   std::vector<Warning> warnings;
   std::optional<Error> error;  // what ended the command before or beside the checks
   std::optional<std::string> next;

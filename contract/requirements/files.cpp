@@ -1,0 +1,79 @@
+// What was put into the checkout: seeded files and the environment, in the file and in the running application.
+#include <algorithm>
+
+#include "base/text.h"
+#include "contract/requirements/process_environment.h"
+#include "contract/requirements/requirements.h"
+#include "worktree/stack/stack.h"
+#include "worktree/worktree_variables.h"
+
+namespace hedge::contract {
+namespace {
+
+CheckOutcome check_kind(const CheckContext& context, std::string_view kind, std::string_view missing_id,
+                        const std::string& why_none) {
+  const auto found = resources_of(context.observations, kind);
+  if (found.empty()) return CheckOutcome::skip(why_none);
+  std::string detail;
+  for (const ObservedResource* resource : found) {
+    CheckOutcome outcome = outcome_of(*resource, missing_id);
+    if (outcome.status != CheckStatus::pass) return outcome;
+    if (outcome.detail) detail = *outcome.detail;
+  }
+  return CheckOutcome::pass(detail);
+}
+
+// The services whose environment this system can show: processes of the host.
+std::vector<std::pair<std::string, pid_t>> running_processes(const CheckContext& context) {
+  std::vector<std::pair<std::string, pid_t>> out;
+  for (const ObservedResource* observed : resources_of(context.observations, "stack")) {
+    auto resource = context.tools.kinds.make(observed->spec, context.subject.record);
+    auto* stack = resource ? dynamic_cast<worktree::Stack*>(resource->get()) : nullptr;
+    if (stack == nullptr) continue;
+    const auto services = stack->load_status();
+    if (!services) continue;
+    for (const worktree::ServiceStatus& service : *services) {
+      const auto process = parse_number<pid_t>(service.instance);
+      if (process && service.state == worktree::ServiceState::running) out.emplace_back(service.name, *process);
+    }
+  }
+  return out;
+}
+
+CheckOutcome compare_environment(const CheckContext& context) {
+  if (context.subject.config.stack.runtime != config::StackRuntime::process) {
+    return CheckOutcome::skip("only processes of this machine show their environment");
+  }
+  const worktree::PlanInput input{context.subject.record, context.subject.names, context.subject.config, context.tools.paths,
+                                  context.subject.observed};
+  auto variables = worktree::worktree_variables(input, context.subject.plan.values);
+  if (!variables) return CheckOutcome::unknown(variables.error());
+  const Environment wanted = worktree::expand_variables(*variables, context.subject.record);
+  for (const auto& [name, process] : running_processes(context)) {
+    const auto actual = load_process_environment(process);
+    if (!actual) continue;
+    for (const auto& [variable, value] : wanted) {
+      const auto found = actual->find(variable);
+      if (found != actual->end() && found->second == value) continue;
+      // Values may be secrets: only the variable is named.
+      CheckOutcome outcome = CheckOutcome::fail(
+          Error(ErrorKind::conflict, "process " + name + " runs with another value of " + variable).with_id("env_not_effective"));
+      outcome.can_be_made = true;
+      return outcome;
+    }
+  }
+  return CheckOutcome::pass();
+}
+
+}  // namespace
+
+void add_file_requirements(const CheckContext& context, std::vector<Requirement>& out) {
+  out.push_back({"seed.files", "ignored files of the main checkout were copied", Severity::optional, {"git.checkout"},
+                 [&context] { return check_kind(context, "seed", "seed_incomplete", "there is nothing to copy"); }});
+  out.push_back({"env.file", "the environment file is as it should be", Severity::required, {"git.checkout"},
+                 [&context] { return check_kind(context, "env", "env_missing", "hedge.toml wants no environment file"); }});
+  out.push_back({"env.effective", "the running application has the worktree's environment", Severity::required,
+                 {"stack.running"}, [&context] { return compare_environment(context); }});
+}
+
+}  // namespace hedge::contract

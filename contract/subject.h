@@ -1,0 +1,46 @@
+// The worktree that a verb is about: its record, its configuration and the plan that follows from them.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "config/project_config.h"
+#include "contract/instruments.h"
+#include "contract/provider.h"
+#include "contract/result.h"
+#include "router/edge_client.h"
+#include "worktree/lifecycle.h"
+
+namespace hedge::contract {
+
+struct Subject {
+  worktree::CheckoutInfo checkout;  // as git sees it now; empty paths if the checkout does not exist yet
+  worktree::WorktreeRecord record;
+  config::ProjectConfig config;
+  worktree::WorktreeNames names;
+  worktree::Observed observed;
+  worktree::Plan plan;
+  Evidence evidence;
+  ProviderDecision provider;
+};
+
+// What is asked for on the command line and bears on the provider.
+struct ProviderOptions {
+  std::optional<std::string> provider;
+};
+
+// Errors: those of the configuration, of the provider and of planning.
+Result<Subject> make_subject(const Instruments& tools, const worktree::WorktreeRecord& record, config::ProjectConfig config,
+                             const ProviderOptions& options, worktree::Lifecycle::ObserveMode mode);
+
+WorkspaceFacts workspace_facts(const Subject& subject);
+// Of a worktree whose configuration cannot be read: what the record knows.
+WorkspaceFacts workspace_facts(const worktree::WorktreeRecord& record);
+// `edge`: absent if none runs; then the URL is the one without a port.
+AppFacts app_facts(const Subject& subject, const std::optional<router::EdgeStatus>& edge);
+std::optional<DatabaseFacts> database_facts(const Subject& subject);
+// "https://shop.login.localhost", with the port where the edge listens on another than 443.
+std::string public_url(const std::string& host, const std::optional<router::EdgeStatus>& edge);
+
+}  // namespace hedge::contract
