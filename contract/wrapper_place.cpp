@@ -1,6 +1,7 @@
 #include "contract/wrapper_place.h"
 
-#include "worktree/worktree_variables.h"
+#include "worktree/commands/wrapper.h"
+#include "worktree/env_file.h"
 
 namespace hedge::contract {
 namespace {
@@ -16,7 +17,7 @@ std::string default_service(const config::ProjectConfig& config) {
 
 Result<worktree::WrapperPlace> host_place(const Instruments& tools, const Subject& subject) {
   const worktree::PlanInput input{subject.record, subject.names, subject.config, tools.paths, subject.observed};
-  auto variables = worktree::worktree_variables(input, subject.plan.values);
+  auto variables = worktree::plan_variables(input, subject.plan.values);
   if (!variables) return variables.error();
   worktree::WrapperPlace place;
   place.directory = subject.record.path;

@@ -4,8 +4,9 @@
 #include "base/text.h"
 #include "contract/requirements/process_environment.h"
 #include "contract/requirements/requirements.h"
+#include "worktree/commands/wrapper.h"
+#include "worktree/env_file.h"
 #include "worktree/stack/stack.h"
-#include "worktree/worktree_variables.h"
 
 namespace hedge::contract {
 namespace {
@@ -46,7 +47,7 @@ CheckOutcome compare_environment(const CheckContext& context) {
   }
   const worktree::PlanInput input{context.subject.record, context.subject.names, context.subject.config, context.tools.paths,
                                   context.subject.observed};
-  auto variables = worktree::worktree_variables(input, context.subject.plan.values);
+  auto variables = worktree::plan_variables(input, context.subject.plan.values);
   if (!variables) return CheckOutcome::unknown(variables.error());
   const Environment wanted = worktree::expand_variables(*variables, context.subject.record);
   for (const auto& [name, process] : running_processes(context)) {

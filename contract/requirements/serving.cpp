@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "certs/certificate_authority.h"
+#include "certs/trust_stores.h"
 #include "contract/requirements/answer.h"
 #include "contract/requirements/requirements.h"
 
@@ -50,6 +51,21 @@ CheckOutcome check_authority(const CheckContext& context) {
   return authority ? CheckOutcome::pass() : CheckOutcome::fail(authority.error());
 }
 
+// Only the system's store: browsers have their own, which `hedge ca status` tells about.
+CheckOutcome check_trust(const CheckContext& context) {
+  const auto root = certs::load_trusted_root(certs::authority_location(context.tools.paths));
+  if (!root) return CheckOutcome::unknown(root.error());
+  for (const auto& store :
+       certs::find_trust_stores(context.tools.environment, certs::StoreSelection::system, context.tools.runner)) {
+    const certs::TrustFinding finding = store->check(*root);
+    if (certs::is_right(finding)) continue;
+    std::string text = "the " + finding.store + " store does not trust the root";
+    if (!finding.detail.empty()) text += ": " + finding.detail;
+    return CheckOutcome::fail(Error(ErrorKind::not_found, std::move(text)).with_id("ca_untrusted"));
+  }
+  return CheckOutcome::pass();
+}
+
 // Names are unique by construction; two worktrees with the same ones would mean damaged state.
 CheckOutcome check_cookies(const CheckContext& context) {
   if (!context.observations.records) return CheckOutcome::unknown(context.observations.records.error());
@@ -80,6 +96,8 @@ void add_serving_requirements(const CheckContext& context, std::vector<Requireme
                  {"stack.running", "route.registered", "edge.running"}, [&context] { return check_answer(context); }});
   out.push_back({"ca.present", "the local certificate authority is there", Severity::required, {},
                  [&context] { return check_authority(context); }});
+  out.push_back({"ca.trusted", "this machine trusts it", Severity::optional, {"ca.present"},
+                 [&context] { return check_trust(context); }});
   out.push_back({"cookies.unique", "no other worktree has the same cookies", Severity::required, {},
                  [&context] { return check_cookies(context); }});
 }

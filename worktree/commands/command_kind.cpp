@@ -4,7 +4,7 @@
 
 #include "config/project_config.h"
 #include "worktree/commands/project_command.h"
-#include "worktree/worktree_variables.h"
+#include "worktree/env_file.h"
 
 namespace hedge::worktree {
 
@@ -17,6 +17,8 @@ struct KnownCommand {
   const char* check;      // name of the command that tells whether it is due; empty: a stamp tells
   bool reads_lockfiles;
 };
+// A branch's name need not be UTF-8; JSON must be.
+constexpr auto kReplace = json::error_handler_t::replace;
 constexpr KnownCommand kKnown[] = {{"install", "", true}, {"migrate", "migrate_check", false}};
 
 std::filesystem::path stamp_in(const std::filesystem::path& git_dir, const std::string& name) {
@@ -33,7 +35,7 @@ std::string service_for(const config::ProjectConfig& config) {
 }
 
 json parameters_of(const KnownCommand& known, const config::NamedCommand& command, const PlanInput& input,
-                   const std::vector<std::pair<std::string, std::string>>& variables) {
+                   const Variables& variables) {
   const config::NamedCommand* check = *known.check == '\0' ? nullptr : input.config.find_command(known.check);
   const std::string service = service_for(input.config);
   json out = {{"argv", command.argv},
@@ -59,7 +61,7 @@ Result<ProjectCommandSpec> spec_from(const ResourceSpec& spec, const WorktreeRec
     out.check = parameters.at("check").get<std::vector<std::string>>();
     out.lockfiles = parameters.at("lockfiles").get<std::vector<std::string>>();
     if (parameters.at("stamp").get<bool>()) out.stamp = stamp_in(record.git_dir, spec.name);
-    const auto variables = parameters.at("variables").get<std::vector<std::pair<std::string, std::string>>>();
+    const auto variables = parameters.at("variables").get<Variables>();
     out.place.variables = expand_variables(variables, record);
     if (parameters.contains("service")) {
       out.place.service = ServicePlace{parameters.at("project").get<std::string>(), record.path,
@@ -87,12 +89,12 @@ Result<std::vector<ResourceSpec>> CommandKind::plan(const PlanInput& input, cons
   std::vector<ResourceSpec> out;
   // Without a stack there is no container to run them in.
   if (!is_our_turn || (in_container && input.record.stack == StackWish::without_stack)) return out;
-  auto variables = worktree_variables(input, values);
+  auto variables = plan_variables(input, values);
   if (!variables) return variables.error();
   for (const KnownCommand& known : kKnown) {
     const config::NamedCommand* command = input.config.find_command(known.name);
     if (command == nullptr) continue;
-    out.push_back({kind(), known.name, parameters_of(known, *command, input, *variables).dump()});
+    out.push_back({kind(), known.name, parameters_of(known, *command, input, *variables).dump(-1, ' ', false, kReplace)});
   }
   return out;
 }

@@ -1,9 +1,16 @@
 #include "worktree/commands/wrapper.h"
 
+#include "worktree/resource_kind.h"
 #include "worktree/stack/child_environment.h"
 #include "worktree/stack/compose_tool.h"
 
 namespace hedge::worktree {
+
+Environment expand_variables(const Variables& variables, const WorktreeRecord& record) {
+  Environment out;
+  for (const auto& [name, value] : variables) out[name] = expand_secrets(value, record);
+  return out;
+}
 
 Result<CommandLine> Wrapper::command_line(const WrapperPlace& place, const std::vector<std::string>& argv,
                                           Terminal terminal) const {

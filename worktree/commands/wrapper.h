@@ -10,6 +10,8 @@
 
 #include "base/result.h"
 #include "base/subprocess.h"
+#include "worktree/env_format.h"
+#include "worktree/record.h"
 
 namespace hedge::worktree {
 
@@ -26,6 +28,9 @@ struct WrapperPlace {
   Environment variables;                 // the worktree's own, secrets expanded; they win over what is inherited
   std::optional<ServicePlace> service;   // absent: on the host
 };
+
+// What plan_variables() gave, as an environment, with secrets expanded. Keep it out of plans, logs and argv.
+Environment expand_variables(const Variables& variables, const WorktreeRecord& record);
 
 enum class Terminal { none, attached };
 
