@@ -9,4 +9,18 @@ namespace hedge::cli {
 
 std::unique_ptr<Command> make_explain_command();
 
+// Groups.
+std::unique_ptr<Command> make_ca_export_command();
+std::unique_ptr<Command> make_ca_init_command();
+std::unique_ptr<Command> make_ca_status_command();
+std::unique_ptr<Command> make_ca_trust_command();
+std::unique_ptr<Command> make_ca_untrust_command();
+std::unique_ptr<Command> make_edge_run_command();
+std::unique_ptr<Command> make_edge_start_command();
+std::unique_ptr<Command> make_edge_status_command();
+std::unique_ptr<Command> make_edge_stop_command();
+std::unique_ptr<Command> make_route_add_command();
+std::unique_ptr<Command> make_route_ls_command();
+std::unique_ptr<Command> make_route_rm_command();
+
 }  // namespace hedge::cli
