@@ -31,7 +31,6 @@ struct NameServer {
 struct EdgeSettings {
   EdgeLimits limits;
   std::vector<NameServer> name_servers;  // empty: the system's
-  std::vector<std::string> trusted_proxies;
   bool narrow_cookies = true;
   std::uint16_t https_port = 0;  // where plain requests on a TLS port are sent; 0: no TLS listener
 };
