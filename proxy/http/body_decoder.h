@@ -28,8 +28,6 @@ class BodyDecoder {
   bool done() const { return done_; }
   std::string_view error() const { return chunks_.error(); }
   std::string_view trailer_section() const { return chunks_.trailer_section(); }
-  // Bytes that are still to come, where the message says so; else 0.
-  std::uint64_t remaining() const { return shape_.framing == Framing::length ? remaining_ : 0; }
 
  private:
   BodyShape shape_;

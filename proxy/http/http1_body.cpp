@@ -1,11 +1,17 @@
 #include "proxy/http/http1_body.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "proxy/http/trailers.h"
 
 namespace hedge::proxy::http {
+namespace {
+
+// Left free behind every read for the framing of the piece. More than the rest of a body is asked for on purpose: only a
+// read that comes back short tells the stream that nothing else has arrived.
+constexpr std::size_t kFramingRoom = 16;
+
+}  // namespace
 
 void Http1Body::start(BodyShape shape) {
   decoder_.start(shape);
@@ -40,7 +46,7 @@ Task<BodyRead> Http1Body::read() {
       if (!waited.ok()) co_return fail_read(waited);
     }
     if (!block_) block_ = stream_.identity().tls ? buffers_.lease_head() : buffers_.lease_body();
-    const IoResult got = co_await stream_.read_some(block_.bytes().first(read_limit()));
+    const IoResult got = co_await stream_.read_some(block_.bytes().first(block_.size() - kFramingRoom));
     if (got.status == IoStatus::end) co_return end_of_stream();
     if (!got.ok()) co_return fail_read(got);
     std::size_t consumed = 0;
@@ -82,15 +88,6 @@ bool Http1Body::finish() {
       fail(kind_ == MessageKind::request ? ProxyReason::bad_request : ProxyReason::upstream_bad_response,
            "a trailer line is malformed"));
   return false;
-}
-
-// With a known length nothing behind the body is read, so that it need not be moved to the input buffer.
-std::size_t Http1Body::read_limit() const {
-  // A few bytes are left free for the framing of the piece.
-  constexpr std::size_t kFramingRoom = 16;
-  const std::size_t room = block_.size() - kFramingRoom;
-  const std::uint64_t remaining = decoder_.remaining();
-  return remaining == 0 ? room : static_cast<std::size_t>(std::min<std::uint64_t>(remaining, room));
 }
 
 BodyRead Http1Body::end_of_stream() {

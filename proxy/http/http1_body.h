@@ -38,7 +38,6 @@ class Http1Body final : public BodySource {
   BodyRead fail(ProxyReason reason, std::string detail);
   BodyRead fail_read(const IoResult& result);
   BodyRead end_of_stream();
-  std::size_t read_limit() const;
   bool finish();
 
   MessageKind kind_;
