@@ -2,11 +2,13 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/subprocess.h"
+#include "worktree/stack/compose_record.h"
 #include "worktree/stack/compose_tool.h"
 #include "worktree/stack/docker_engine.h"
 #include "worktree/stack/rendered_config.h"
@@ -16,12 +18,17 @@ namespace hedge::worktree {
 
 struct ComposeService {
   std::string name;
-  std::uint16_t port = 0;             // inside its container
-  std::vector<std::string> aliases;   // on the shared network; unique on this machine
+  std::uint16_t port = 0;            // inside its container
+  std::vector<std::string> aliases;  // on the shared network; unique on this machine
+};
+
+enum class StackOwner {
+  worktree,       // a project of its own, from a generated configuration
+  main_checkout,  // the repository's own project, from its own files; never removed
 };
 
 struct ComposeStackSpec {
-  std::string name;  // the project's
+  std::string name;  // the project's; for the main checkout a name for people
   StackOwner owner = StackOwner::worktree;
   std::string id;
   std::string app;
@@ -31,21 +38,26 @@ struct ComposeStackSpec {
   std::filesystem::path main_checkout;
   std::filesystem::path directory;         // the stack's own files, in the state directory
   std::vector<std::string> compose_files;  // relative to the checkout; empty: the default names
+  std::string main_project;                // of the main checkout; empty: what Compose derives
   std::string network;                     // shared with the edge
   std::vector<ComposeService> services;    // the application's
-  std::optional<std::vector<std::string>> selected;  // absent: every service of the file
+  std::optional<std::vector<std::string>> selected;  // exactly these; absent: all of the files that are not `excluded`
+  std::vector<std::string> excluded;
   Environment environment;                 // the worktree's variables, complete
   Environment caller;                      // the caller's environment: where the engine is, which tools there are
   std::chrono::milliseconds up_limit{600000};
 };
 
+enum class Interaction { none, terminal };
+
 // check(): present (all run, from this configuration, attached to the shared network), differs (stopped, ended by itself, or
-// from another configuration), missing (no containers), foreign (a project of this name is somebody else's).
-// converge(): a second one changes no container. Errors: those of probe_engine(), ComposeTool, rendered_config;
+// from another configuration), missing (no containers), foreign (a project of this name is somebody else's), unknown (no engine).
+// converge(): a second one changes no container. Errors: those of probe_engine(), ComposeTool and rendered_config;
 // `image_unavailable`, `docker_network_pool_exhausted`, `service_exited`, conflict `ownership_conflict`.
-// remove(): by label, without Compose, so that neither the checkout nor its files are needed; verified to be empty.
+// remove(): by label, without Compose, so that neither the checkout nor its files are needed; verified to be empty afterwards.
 class ComposeStack final : public Stack {
  public:
+  // Lifetime: `runner` outlives the stack.
   ComposeStack(ComposeStackSpec spec, CommandRunner& runner);
 
   std::string name() const override { return spec_.name; }
@@ -55,19 +67,32 @@ class ComposeStack final : public Stack {
   Result<std::vector<ServiceStatus>> load_status() override;
   Result<Change> stop() override;
 
+  // The command line that runs `argv` in a running container of `service`. Errors: those of ComposeTool.
+  Result<CommandLine> command_in(const std::string& service, const std::vector<std::string>& argv,
+                                 Interaction interaction) const;
+
  private:
   std::filesystem::path generated_file() const { return spec_.directory / "compose.json"; }
-  std::filesystem::path inputs_file() const { return spec_.directory / "inputs"; }
-  RenderRequest render_request() const;
+  std::filesystem::path record_file() const { return spec_.directory / "started.json"; }
+  bool is_main() const { return spec_.owner == StackOwner::main_checkout; }
+  Labels own_labels() const;
+  ComposeProject project() const;
+  RenderRequest render_request(const ComposeTool& tool, const std::vector<std::filesystem::path>& files) const;
+
   Result<DockerEngine> engine() const;
+  Result<std::string> digest() const;
   Result<std::vector<ContainerFacts>> fetch_own(DockerEngine& engine) const;
-  Result<void> require_no_foreigners(DockerEngine& engine) const;
+  Result<std::vector<ContainerFacts>> fetch_foreign(DockerEngine& engine) const;
+  void compare(const std::vector<ContainerFacts>& containers, const std::optional<ComposeRecord>& record,
+               const std::string& digest, Finding& finding) const;
+  const ComposeService* find_service(const std::string& name) const;
+
+  std::vector<std::string> selection(const std::vector<std::string>& all) const;
   Result<RenderedConfig> generate(const ComposeTool& tool) const;
-  Result<std::string> inputs_digest() const;
-  Result<std::string> digest_of(const std::vector<std::filesystem::path>& files) const;
-  std::vector<std::string> verb_with_selection(std::vector<std::string> verb) const;
-  Result<int> attach(DockerEngine& engine) const;
-  Result<bool> is_attached(DockerEngine& engine, const ContainerFacts& container) const;
+  Result<void> up(DockerEngine& engine, const ComposeTool& tool, const RenderedConfig& config) const;
+  Result<void> attach(DockerEngine& engine) const;
+  Result<void> require_started(DockerEngine& engine, const ComposeRecord& record) const;
+  Result<void> remove_labelled(DockerEngine& engine) const;
 
   ComposeStackSpec spec_;
   CommandRunner& runner_;

@@ -71,7 +71,8 @@ Result<ComposeTool> ComposeTool::detect(CommandRunner& runner, const Environment
 CommandLine ComposeTool::command(const ComposeProject& project, const std::vector<std::string>& verb) const {
   CommandLine command;
   command.argv = program_;
-  command.argv.insert(command.argv.end(), {"-p", project.name, "--project-directory", project.directory.string()});
+  if (!project.name.empty()) command.argv.insert(command.argv.end(), {"-p", project.name});
+  command.argv.insert(command.argv.end(), {"--project-directory", project.directory.string()});
   for (const auto& file : project.files) command.argv.insert(command.argv.end(), {"-f", file.string()});
   command.argv.insert(command.argv.end(), verb.begin(), verb.end());
   command.directory = project.directory;

@@ -1,6 +1,8 @@
 // Docker Compose, whichever generation is installed, called so that nothing inherited can change what it works on.
 #pragma once
 
+#include <chrono>
+#include <compare>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -22,7 +24,7 @@ struct ComposeVersion {
 Result<ComposeVersion> parse_compose_version(std::string_view text);
 
 struct ComposeProject {
-  std::string name;
+  std::string name;  // empty: what Compose derives (the main checkout's own stack)
   std::filesystem::path directory;           // the project directory
   std::vector<std::filesystem::path> files;  // at least one
 };
@@ -35,7 +37,7 @@ class ComposeTool {
 
   const ComposeVersion& version() const { return version_; }
 
-  // Runs one verb on `project`, with explicit -p, every -f and --project-directory.
+  // Runs one verb on `project`, with -p, every -f and --project-directory.
   // Errors: io, with the end of what it said; timed_out.
   Result<std::string> run(const ComposeProject& project, const std::vector<std::string>& verb,
                           std::chrono::milliseconds limit) const;

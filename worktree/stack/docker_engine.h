@@ -2,7 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <initializer_list>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,17 +16,13 @@ namespace hedge::worktree {
 
 using Labels = std::map<std::string, std::string>;
 
-struct ContainerNetwork {
-  std::string name;
-  std::vector<std::string> aliases;
-};
-
 struct ContainerFacts {
   std::string id;
   std::string name;   // without the leading slash
   std::string state;  // created, running, exited, …
   int exit_code = 0;
   Labels labels;
+  std::map<std::string, std::vector<std::string>> networks;  // name, and the aliases there that were asked for
   std::string service() const;  // Compose's name of the service, or empty
   bool is_running() const { return state == "running" || state == "restarting"; }
 };
@@ -37,7 +35,6 @@ class DockerEngine {
 
   // All containers, running or not, that have every one of `labels` (an empty value: any value).
   Result<std::vector<ContainerFacts>> fetch_containers(const Labels& labels);
-  Result<std::vector<ContainerNetwork>> fetch_networks_of(std::string_view container);
   // SIGTERM, and after `grace` SIGKILL. Idempotent.
   Result<void> stop_container(std::string_view id, std::chrono::seconds grace);
   // With its anonymous volumes. The absent one is success.
@@ -49,18 +46,27 @@ class DockerEngine {
   Result<void> remove_network(std::string_view id);
   Result<void> remove_volume(std::string_view name);
 
+  Result<bool> has_image(const std::string& name);
+
   // Makes the bridge network if there is none of that name. Errors: no_space `docker_network_pool_exhausted`.
   Result<bool> ensure_network(const std::string& name, const Labels& labels);
   // Attaches with these aliases and no others; one that is attached otherwise is attached anew. False: it was so already.
-  Result<bool> ensure_attached(const std::string& network, const std::string& container,
+  Result<bool> ensure_attached(const std::string& network, const ContainerFacts& container,
                                const std::vector<std::string>& aliases);
 
  private:
   DockerEngine(HttpAddress address, std::string prefix) : address_(std::move(address)), prefix_(std::move(prefix)) {}
   Result<HttpResponse> call(std::string method, const std::string& target, std::string body = {},
                             std::chrono::milliseconds limit = std::chrono::seconds(30));
+  // A call that succeeds with any of `expected`; the engine's own words otherwise.
+  Result<HttpResponse> require(std::initializer_list<unsigned> expected, std::string method, const std::string& target,
+                               std::string body = {}, std::chrono::milliseconds limit = std::chrono::seconds(30));
+  Result<std::optional<ContainerFacts>> inspect(const std::string& id);
   HttpAddress address_;
   std::string prefix_;  // "/v1.43"
 };
+
+// `docker_network_pool_exhausted`, if that is what the engine (or Compose, quoting it) says; else `error` as it is.
+Error explain_pool_exhaustion(Error error);
 
 }  // namespace hedge::worktree

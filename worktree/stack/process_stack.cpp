@@ -1,10 +1,7 @@
 #include "worktree/stack/process_stack.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <signal.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,6 +10,7 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "worktree/ports.h"
 #include "worktree/stack/child_environment.h"
 #include "worktree/stack/readiness.h"
 
@@ -47,19 +45,6 @@ bool is_running(const SupervisedProcess* process) {
 }
 
 bool is_ended(const SupervisedProcess* process) { return process != nullptr && process->exit_code.has_value(); }
-
-// Whether somebody listens there: a bind that fails is the only sure sign, for every address.
-bool is_port_taken(std::uint16_t port) {
-  const UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const int on = 1;
-  ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const auto* any = reinterpret_cast<const sockaddr*>(&address);  // NOLINT: the sockets API
-  return ::bind(socket.get(), any, sizeof address) != 0 && errno == EADDRINUSE;
-}
 
 std::string log_tail(const std::filesystem::path& log) {
   const auto text = read_file(log);
@@ -189,7 +174,7 @@ Result<Change> ProcessStack::converge() {
 
 Result<void> ProcessStack::require_ports_free(const std::optional<SupervisorState>& state) const {
   for (const ProcessSpec& process : spec_.processes) {
-    if (process.port == 0 || is_running(find(state, process.name)) || !is_port_taken(process.port)) continue;
+    if (process.port == 0 || is_running(find(state, process.name)) || can_bind_loopback(process.port)) continue;
     return Error(ErrorKind::conflict, "port " + std::to_string(process.port) + " of " + process.name +
                                           " is used by another program")
         .with_id("port_taken");

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "base/subprocess.h"
+#include "worktree/stack/compose_tool.h"
 
 namespace hedge::worktree {
 
@@ -19,13 +20,8 @@ inline constexpr std::string_view kIdLabel = "hedge.id";
 inline constexpr std::string_view kAppLabel = "hedge.app";
 inline constexpr std::string_view kSlugLabel = "hedge.slug";
 
-enum class StackOwner {
-  worktree,       // everything that could clash is reset or refused
-  main_checkout,  // the repository's own stack: names, ports and restart policies stay as they are
-};
-
 struct RenderRequest {
-  StackOwner owner = StackOwner::worktree;
+  ComposeVersion compose;
   std::string id;
   std::string app;
   std::string slug;
@@ -42,6 +38,8 @@ struct RenderRequest {
 struct RenderedConfig {
   std::string text;                    // JSON, which every Compose reads as YAML
   std::vector<std::string> services;   // all that it has
+  std::vector<std::string> one_shots;  // those that others wait for to end: not running is their right state
+  std::map<std::string, std::string> images;  // by service, of those that are not built
   std::vector<std::string> notes;      // for people: what was reset, and where it stands
 };
 

@@ -1,0 +1,251 @@
+#include "worktree/stack/rendered_config.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "worktree/stack/compose_mounts.h"
+#include "worktree/stack/compose_yaml.h"
+
+namespace hedge::worktree {
+namespace {
+
+using Json = nlohmann::json;
+
+Error invalid(const std::string& what) {
+  return Error(ErrorKind::invalid_input, what).with_id("compose_file_invalid");
+}
+
+Json& object_at(Json& json, const std::string& key) {
+  if (!json.contains(key) || !json[key].is_object()) json[key] = Json::object();
+  return json[key];
+}
+
+// Compose interpolates the generated file once more.
+std::string escape_dollar(const std::string& text) { return replace_all(text, "$", "$$"); }
+
+bool is_external(const Json& resource) {
+  return resource.is_object() && resource.contains("external") && resource["external"] != Json(false);
+}
+
+class Renderer {
+ public:
+  Renderer(Json config, const RenderRequest& request) : config_(std::move(config)), request_(request) {}
+
+  Result<RenderedConfig> render() {
+    if (!config_.is_object() || !config_.contains("services") || !config_["services"].is_object()) {
+      return invalid("the compose files have no services");
+    }
+    if (auto known = require_services(); !known) return known.error();
+    if (request_.compose.major >= 2) config_["name"] = request_.project;
+    for (auto& [name, service] : config_["services"].items()) {
+      if (!service.is_object()) return invalid("service " + name + " is not a map");
+      adapt(name, service);
+      describe(name, service);
+    }
+    check_files("configs");
+    check_files("secrets");
+    if (!problems_.empty()) return refusal();
+    label_resources("volumes");
+    name_default_network();
+    label_resources("networks");
+    out_.text = config_.dump(2) + "\n";
+    return std::move(out_);
+  }
+
+ private:
+  bool is_application(const std::string& name) const {
+    return std::find(request_.services.begin(), request_.services.end(), name) != request_.services.end();
+  }
+
+  Result<void> require_services() const {
+    std::vector<std::string> known;
+    for (const auto& [name, service] : config_["services"].items()) known.push_back(name);
+    for (const std::string& name : request_.services) {
+      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+      return Error(ErrorKind::not_found, "the compose files have no service " + printable(name))
+          .with_id("service_unknown")
+          .with_hint("their services are " + join(known, ", "));
+    }
+    return {};
+  }
+
+  void adapt(const std::string& name, Json& service) {
+    object_at(service, "labels").update(labels());
+    make_harmless(name, service);
+    if (is_application(name)) make_application(service);
+  }
+
+  // What would clash with another stack, or come back after the worktree is gone.
+  void make_harmless(const std::string& name, Json& service) {
+    reset(name, service, "container_name");
+    reset(name, service, "ports");
+    service["restart"] = "no";
+    if (service.contains("deploy") && service["deploy"].is_object()) service["deploy"].erase("restart_policy");
+    if (service.contains("network_mode") && service["network_mode"] == "host") {
+      problem("compose_host_network", "service " + name + " uses the host's network", {"services", name, "network_mode"});
+    }
+    for (const std::string& source : normalize_mounts(service, request_.compose)) {
+      if (!is_inside_main(source)) continue;
+      problem("compose_bind_in_main", "service " + name + " mounts " + source + ", inside the main checkout",
+              {"services", name, "volumes"});
+    }
+  }
+
+  void make_application(Json& service) {
+    Json& environment = object_at(service, "environment");
+    for (const auto& [name, value] : request_.environment) environment[name] = escape_dollar(value);
+    // Inside, the files belong to somebody else than git runs as.
+    environment["GIT_CONFIG_COUNT"] = "1";
+    environment["GIT_CONFIG_KEY_0"] = "safe.directory";
+    environment["GIT_CONFIG_VALUE_0"] = escape_dollar(request_.checkout.string());
+    // git's files hold absolute paths of the host.
+    add_mount(service, request_.checkout, request_.compose);
+    if (!is_within(request_.git_common_dir, request_.checkout)) {
+      add_mount(service, request_.git_common_dir, request_.compose);
+    }
+    for (const std::string& host : request_.extra_hosts) add_extra_host(service, host);
+  }
+
+  static void add_extra_host(Json& service, const std::string& host) {
+    if (!service.contains("extra_hosts") || !service["extra_hosts"].is_array()) service["extra_hosts"] = Json::array();
+    service["extra_hosts"].push_back(host);
+  }
+
+  void describe(const std::string& name, const Json& service) {
+    out_.services.push_back(name);
+    if (service.contains("image") && service["image"].is_string() && !service.contains("build")) {
+      out_.images[name] = service["image"];
+    }
+    if (!service.contains("depends_on") || !service["depends_on"].is_object()) return;
+    for (const auto& [other, how] : service["depends_on"].items()) {
+      if (how.is_object() && how.value("condition", "") == "service_completed_successfully") out_.one_shots.push_back(other);
+    }
+  }
+
+  void check_files(const std::string& section) {
+    if (!config_.contains(section) || !config_[section].is_object()) return;
+    for (const auto& [key, value] : config_[section].items()) {
+      if (!value.is_object() || !value.contains("file") || !is_inside_main(value.value("file", ""))) continue;
+      problem("compose_bind_in_main", section + " " + key + " reads a file inside the main checkout", {section, key, "file"});
+    }
+  }
+
+  bool is_inside_main(const std::filesystem::path& source) const {
+    if (request_.main_checkout.empty() || !is_within(source, request_.main_checkout)) return false;
+    return !is_within(source, request_.checkout) && !is_within(source, request_.git_common_dir);
+  }
+
+  Json labels() const {
+    return {{std::string(kIdLabel), request_.id},
+            {std::string(kAppLabel), request_.app},
+            {std::string(kSlugLabel), request_.slug}};
+  }
+
+  void reset(const std::string& name, Json& service, const std::string& key) {
+    if (!service.contains(key)) return;
+    service.erase(key);
+    note("service " + name + ": " + key + " is not used in a worktree", {"services", name, key});
+  }
+
+  // Networks that nothing but Compose itself declares carry our label only if they are declared.
+  void name_default_network() {
+    const auto uses_default = [](const Json& service) {
+      return !service.contains("networks") && !service.contains("network_mode");
+    };
+    const Json& services = config_["services"];
+    if (!std::any_of(services.begin(), services.end(), uses_default)) return;
+    Json& networks = object_at(config_, "networks");
+    if (!networks.contains("default")) networks["default"] = Json::object();
+  }
+
+  void label_resources(const std::string& section) {
+    if (!config_.contains(section) || !config_[section].is_object()) return;
+    for (auto& [key, resource] : config_[section].items()) {
+      if (resource.is_null()) resource = Json::object();
+      if (!resource.is_object() || is_external(resource)) continue;
+      const bool is_pinned = resource.contains("name") && resource["name"] != request_.project + "_" + key;
+      if (is_pinned) {
+        note(section + " " + key + ": the fixed name is not used in a worktree", {section, key, "name"});
+        resource.erase("name");
+      }
+      object_at(resource, "labels").update(labels());
+    }
+  }
+
+  std::string with_line(const std::string& text, const std::vector<std::string>& keys) const {
+    const std::string line = find_line(request_.files, keys);
+    return line.empty() ? text : text + " (" + line + ")";
+  }
+  void note(const std::string& text, const std::vector<std::string>& keys) {
+    out_.notes.push_back(with_line(text, keys));
+  }
+  void problem(std::string id, const std::string& text, const std::vector<std::string>& keys) {
+    problems_.emplace_back(std::move(id), with_line(text, keys));
+  }
+
+  Error refusal() const {
+    Error error = Error(ErrorKind::refused, problems_.front().second).with_id(problems_.front().first);
+    for (const auto& [id, text] : problems_) error = std::move(error).with_hint("change " + text);
+    return error;
+  }
+
+  Json config_;
+  const RenderRequest& request_;
+  RenderedConfig out_;
+  std::vector<std::pair<std::string, std::string>> problems_;  // id, text
+};
+
+// What require_safe() finds wrong with one service; empty if nothing.
+std::string unsafe_service(const Json& service, const RenderRequest& request) {
+  if (service.contains("container_name")) return "a fixed container_name";
+  if (service.contains("ports") && !service["ports"].empty()) return "published ports";
+  if (!service.contains("restart") || service["restart"] != "no") return "a restart policy";
+  if (service.contains("network_mode") && service["network_mode"] == "host") return "the host's network";
+  const std::string label(kIdLabel);
+  const bool is_labelled = service.contains("labels") && service["labels"].is_object() &&
+                           service["labels"].value(label, "") == request.id;
+  return is_labelled ? std::string() : "no label of its worktree";
+}
+
+std::string unsafe_resource(const std::string& key, const Json& resource, const RenderRequest& request) {
+  if (!resource.is_object() || is_external(resource) || !resource.contains("name")) return {};
+  return resource["name"] == request.project + "_" + key ? std::string() : "the fixed name " + resource["name"].dump();
+}
+
+}  // namespace
+
+Result<RenderedConfig> render_for_worktree(std::string_view rendered, const RenderRequest& request) {
+  auto config = parse_yaml(rendered);
+  if (!config) return std::move(config).error().with_context("read what compose rendered");
+  try {
+    return Renderer(std::move(*config), request).render();
+  } catch (const Json::exception& problem) {
+    return invalid(std::string("a value has an unexpected type: ") + problem.what());
+  }
+}
+
+Result<void> require_safe(std::string_view rendered, const RenderRequest& request) {
+  const auto config = parse_yaml(rendered);
+  if (!config) return Error(config.error()).with_context("read back what compose rendered");
+  const auto refuse = [](const std::string& what) {
+    return Error(ErrorKind::refused, "compose would start " + what).with_id("compose_rendered_unsafe");
+  };
+  if (!config->is_object() || !config->contains("services")) return refuse("nothing");
+  if (config->contains("name") && (*config)["name"] != request.project) return refuse("another project");
+  for (const auto& [name, service] : (*config)["services"].items()) {
+    const std::string problem = unsafe_service(service, request);
+    if (!problem.empty()) return refuse("service " + name + " with " + problem);
+  }
+  for (const char* section : {"volumes", "networks"}) {
+    if (!config->contains(section)) continue;
+    for (const auto& [key, resource] : (*config)[section].items()) {
+      const std::string problem = unsafe_resource(key, resource, request);
+      if (!problem.empty()) return refuse(std::string(section) + " " + key + " with " + problem);
+    }
+  }
+  return {};
+}
+
+}  // namespace hedge::worktree
