@@ -17,6 +17,9 @@ class FileLock {
   // Errors: busy (the hint names the holder's pid where the kernel tells it), permission, no_space, io.
   static Result<FileLock> acquire(const std::filesystem::path& path, Mode mode, std::chrono::milliseconds limit);
 
+  // For CommandLine::inherited: a child that has it holds the lock too, and goes on holding it if this process dies.
+  int descriptor() const noexcept { return fd_.get(); }
+
   FileLock(FileLock&&) noexcept = default;
   FileLock& operator=(FileLock&&) noexcept = default;
 

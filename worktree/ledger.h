@@ -42,6 +42,8 @@ class Ledger {
   Result<void> failed(std::string_view worktree, const ResourceSpec& spec, EntryState state, std::string_view problem);
 
  private:
+  Result<void> set_state(std::string_view worktree, const ResourceSpec& spec, EntryState state, std::string_view problem);
+
   StateDatabase& state_;
   const Clock& clock_;
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -37,7 +38,9 @@ struct WorktreeNames {
 };
 
 struct NameRules {
-  std::string host_template = "{app}.{slug}.localhost";
+  std::string host = "{app}.{slug}.localhost";      // placeholders {app} and {slug}
+  std::string main_host = "{app}.localhost";        // placeholder {app}
+  std::string directory = "../{repo}.{slug}";       // relative to the main checkout; placeholders {repo}, {app} and {slug}
   std::vector<std::string> cookies = {"session", "remember", "device"};
 };
 
@@ -50,19 +53,22 @@ WorktreeNames derive_main_names(std::string_view app, const NameRules& rules = {
 // The app's part of names: lower-case [a-z0-9-], at most kMaxAppBytes; with a hash where the mapping lost something.
 std::string app_part(std::string_view app);
 
-// The slug of a branch before anybody looks whether it is free.
-// Errors: invalid_input `branch_invalid` (empty), `instance_invalid` (not [a-z0-9-], or longer than kMaxInstanceBytes).
+// Whose slug is wanted, and what it must not be.
 struct SlugRequest {
-  std::string branch;                      // exact, as git spells it
-  std::string instance;                    // empty: none
-  std::vector<std::string> reserved;       // names of apps, besides the built-in reserved words
-  std::string birth;                       // the worktree's id: tells equal branches of two clones apart
-  std::function<bool(const std::string& slug)> is_taken;  // may be empty
+  std::string branch;                 // exact, as git spells it
+  std::string instance;               // empty: none
+  std::vector<std::string> reserved;  // names of apps, besides the built-in reserved words
+  std::string birth;                  // the worktree's id: tells equal branches of two clones apart
+  std::function<bool(const std::string& slug)> is_taken;  // empty: nothing is taken
 };
+// The branch in [a-z0-9-]; with five characters of the SHA-256 of the exact branch where the mapping lost something beyond
+// `/` → `-`, was cut, is reserved, or is taken. The instance, if any, comes last.
+// Errors: invalid_input `branch_invalid` (empty), `instance_invalid` (not [a-z0-9-], or longer than kMaxInstanceBytes).
 Result<std::string> choose_slug(const SlugRequest& request);
 
-// A directory for a worktree beside `main_checkout`: `../<repo>.<slug>`, with <repo> cut where the path would be too long.
-// Errors: invalid_input `path_too_long`, if not even the slug alone fits into kMaxDirectoryBytes.
-Result<std::string> derive_directory(std::string_view main_checkout, std::string_view slug);
+// The directory of a worktree: the template beside `anchor` (the main checkout, or a bare repository), with {repo} cut where the
+// path would be too long. Errors: invalid_input `path_too_long`, if not even that brings it to kMaxDirectoryBytes.
+Result<std::filesystem::path> derive_directory(const std::filesystem::path& anchor, std::string_view app,
+                                               std::string_view slug, const NameRules& rules = {});
 
 }  // namespace hedge::worktree

@@ -19,10 +19,14 @@ class Ports {
  public:
   explicit Ports(StateDatabase& state) : state_(state) {}
 
-  std::map<std::string, std::uint16_t> load(std::string_view worktree);
+  using ByService = std::map<std::string, std::uint16_t>;
+
+  Result<ByService> load(std::string_view worktree);
   // One port for each of `services`, kept for the worktree's life. A new one is recorded by nobody and could be bound on
   // loopback at the time. Errors: no_space `ports_exhausted`; state errors.
-  Result<std::map<std::string, std::uint16_t>> ensure(std::string_view worktree, const std::vector<std::string>& services);
+  Result<ByService> ensure(std::string_view worktree, const std::vector<std::string>& services);
+  // What ensure() would give, recording nothing.
+  Result<ByService> propose(std::string_view worktree, const std::vector<std::string>& services);
   // Gives one up and takes another, because somebody else listens on it.
   Result<std::uint16_t> replace(std::string_view worktree, std::string_view service);
 
@@ -30,7 +34,7 @@ class Ports {
   StateDatabase& state_;
 };
 
-// True if nothing listens on 127.0.0.1 and ::1 at `port`, as far as binding tells.
+// True if 127.0.0.1 and (where the machine has it) ::1 can be bound at `port` now.
 bool can_bind_loopback(std::uint16_t port);
 
 }  // namespace hedge::worktree

@@ -1,6 +1,7 @@
 // Which worktrees exist on this machine, under which names. Every change is one transaction; names are unique machine-wide.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,20 +37,18 @@ class Registry {
   Registry(StateDatabase& state, const Clock& clock) : state_(state), clock_(clock) {}
 
   // Records a birth: id, slug, names and directory, decided once under the machine-wide lock. If the repository already has a
-  // worktree of that branch and instance (or of that git directory), its record is returned as it is.
-  // Errors: invalid_input (names), `path_too_long`; state errors.
+  // worktree of that branch and instance (or is registered as main), that record is returned as it is.
+  // Errors: invalid_input as choose_slug() and derive_directory(); conflict `name_taken` (main); state errors.
   Result<WorktreeRecord> admit(const Birth& birth);
   // What admit() would return, recording nothing.
   Result<WorktreeRecord> propose(const Birth& birth);
 
   Result<std::vector<WorktreeRecord>> load_all();
   Result<std::optional<WorktreeRecord>> find(std::string_view id);
-  Result<std::optional<WorktreeRecord>> find_birth(const std::filesystem::path& repository, std::string_view branch,
-                                                   std::string_view instance);
-  Result<std::optional<WorktreeRecord>> find_slug(const std::filesystem::path& repository, std::string_view slug);
+  Result<std::vector<WorktreeRecord>> load_repository(const std::filesystem::path& repository);
   Result<std::optional<WorktreeRecord>> find_path(const std::filesystem::path& path);
 
-  // Writes state, path, git_dir, branch origin, base and stack wish of an existing record; names never change.
+  // Writes what may change of a record: state, branch and its origin, base, paths, stack wish. Identity and slug never do.
   Result<void> update(const WorktreeRecord& record);
   Result<void> touch(std::string_view id);  // last use is now
   // Forgets a worktree with its names, ports and ledger. The absent one is success.

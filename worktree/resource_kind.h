@@ -37,7 +37,9 @@ using Values = std::map<std::string, std::string>;
 struct Observed {
   std::vector<std::string> changed_paths;         // that differ from the merge base with main's branch, or in the working tree
   std::map<std::string, std::uint16_t> ports;     // of the configured processes, by their name; allocated and recorded
-  std::vector<std::string> ignored_in_main;       // top-most ignored paths of the main checkout, directories ending in "/"
+  std::vector<std::string> seed_paths;            // configured ones that the main checkout has and git ignores
+  std::vector<std::string> included_files;        // ignored files that the include file names
+  Values given;                                   // what only the caller knows: "ca.root", "ca.bundle", "app.url"
 };
 
 struct PlanInput {

@@ -20,6 +20,7 @@ enum class Stage {
 class StepObserver {
  public:
   virtual ~StepObserver() = default;
+  // An error of kind cancelled ends the run where it stands.
   virtual Result<void> on_step(Stage stage, const ResourceSpec& spec) = 0;
 };
 
@@ -40,7 +41,7 @@ class Runner {
       : ledger_(ledger), kinds_(kinds), observer_(observer) {}
 
   // check, and if it is not present: journal, converge, close. A foreign resource is an error and leaves no entry.
-  // A resource that is present but has no closed entry (a killed run) gets one.
+  // One that is present but has no closed entry (a killed run) gets it.
   Result<Change> converge(const WorktreeRecord& record, const ResourceSpec& spec);
   // Every step in order; stops at the first error.
   Result<std::vector<Change>> converge_all(const WorktreeRecord& record, const std::vector<ResourceSpec>& plan);
@@ -49,6 +50,10 @@ class Runner {
   Result<RemovalReport> remove_all(const WorktreeRecord& record);
 
  private:
+  Result<bool> has_closed_entry(const WorktreeRecord& record, const ResourceSpec& spec);
+  Result<Change> remove(const WorktreeRecord& record, const ResourceSpec& spec);
+  static bool only_debts(const RemovalReport& report);
+
   Ledger& ledger_;
   const ResourceKinds& kinds_;
   StepObserver& observer_;

@@ -11,6 +11,9 @@
 
 namespace hedge::worktree {
 
+// Gives an error of the database its stable id: `state_unreadable`, `disk_full` or `busy`.
+Error as_state_error(Error error);
+
 class StateDatabase {
  public:
   // Makes the file and its schema where they are missing.
@@ -18,10 +21,12 @@ class StateDatabase {
   // permission `state_unreadable`, no_space `disk_full`.
   static Result<StateDatabase> open(const config::Paths& paths);
 
+  using Body = std::function<Result<void>(sqlite::Database&)>;
   // `body` in one transaction, under the machine-wide allocation lock (waits at most 30 s, then `busy`).
-  Result<void> change(const std::function<Result<void>(sqlite::Database&)>& body);
+  Result<void> change(const Body& body);
   // As change(), but everything is rolled back at the end: what would be decided, for --dry-run.
-  Result<void> rehearse(const std::function<Result<void>(sqlite::Database&)>& body);
+  Result<void> rehearse(const Body& body);
+  // For reading.
   sqlite::Database& database() { return database_; }
 
  private:

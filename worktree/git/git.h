@@ -18,15 +18,20 @@ class Git {
 
   // Runs `git -C directory arguments…`. A non-zero exit is a value.
   // Errors: not_found `git_unavailable`; not_found `path_missing`, if the directory is gone; timed_out.
-  Result<CommandOutput> run(const std::filesystem::path& directory, std::vector<std::string> arguments,
-                            std::chrono::milliseconds limit = std::chrono::seconds(60));
+  Result<CommandOutput> run(const std::filesystem::path& directory, std::vector<std::string> arguments);
   // As run(), but a non-zero exit is an error `git_failed` with git's own last words. Returns standard output untrimmed.
   Result<std::string> output(const std::filesystem::path& directory, std::vector<std::string> arguments);
   // The first line of output().
   Result<std::string> line(const std::filesystem::path& directory, std::vector<std::string> arguments);
-  // With variables on top of the environment, such as GIT_INDEX_FILE, and `input` on standard input.
+  // Unusual needs of one call.
+  struct Extras {
+    Environment variables;       // on top of the environment, such as GIT_INDEX_FILE
+    std::string input;           // on standard input
+    std::vector<int> inherited;  // descriptors that git keeps open
+    std::chrono::milliseconds limit = std::chrono::seconds(60);
+  };
   Result<CommandOutput> run_with(const std::filesystem::path& directory, std::vector<std::string> arguments,
-                                 const Environment& extra, std::string input);
+                                 const Extras& extras);
 
   const Environment& environment() const { return environment_; }
 

@@ -1,0 +1,106 @@
+#include "worktree/destroy_guard.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "worktree/git/checkout_info.h"
+#include "worktree/identity.h"
+
+namespace hedge::worktree {
+namespace {
+
+constexpr std::size_t kMaxHints = 20;
+
+Error broken(const WorktreeRecord& record, std::string_view why) {
+  return Error(ErrorKind::refused, record.path.string() + " cannot be looked into: " + std::string(why))
+      .with_id("checkout_broken")
+      .with_hint("save what is in it and remove the directory, then run the command again");
+}
+
+void add_lines(std::vector<std::string>& lines, std::string_view what, const std::vector<std::string>& items) {
+  for (const std::string& item : items) lines.push_back(std::string(what) + ": " + printable(item));
+}
+
+Error refuse_loss(const WorktreeRecord& record, const UnsavedWork& work) {
+  if (!work.operation.empty()) {
+    return Error(ErrorKind::refused, "a " + work.operation + " is in progress in " + record.path.string())
+        .with_id("operation_in_progress")
+        .with_hint("finish or abort it; --discard destroys the worktree and keeps a recovery ref");
+  }
+  std::vector<std::string> lines;
+  add_lines(lines, "modified", work.modified);
+  add_lines(lines, "untracked", work.untracked);
+  add_lines(lines, work.is_detached ? "commit on no branch" : "commit that is nowhere else", work.commits);
+  Error error = Error(ErrorKind::refused, "worktree " + record.slug + " has work that is nowhere else").with_id("unsaved_work");
+  const std::size_t shown = std::min(lines.size(), kMaxHints);
+  for (std::size_t i = 0; i < shown; ++i) error = std::move(error).with_hint(lines[i]);
+  if (lines.size() > shown) error = std::move(error).with_hint("and " + std::to_string(lines.size() - shown) + " more");
+  return std::move(error).with_hint("commit and push it, or destroy with --discard, which keeps a recovery ref");
+}
+
+Result<std::optional<ListedWorktree>> find_listed(Git& git, const WorktreeRecord& record) {
+  auto worktrees = list_worktrees(git, record.repository);
+  if (!worktrees) return worktrees.error();
+  const auto found = std::ranges::find(*worktrees, record.path, &ListedWorktree::path);
+  if (found == worktrees->end()) return std::optional<ListedWorktree>();
+  return std::optional<ListedWorktree>(*found);
+}
+
+Result<void> require_our_lock(const WorktreeRecord& record, const ListedWorktree& listed) {
+  const bool is_free = !listed.lock_reason || listed.lock_reason == kOurLockReason ||
+                       listed.lock_reason == kHalfMadeLockReason;
+  if (is_free) return {};
+  const std::string reason = listed.lock_reason->empty() ? "without a reason" : ": " + printable(*listed.lock_reason);
+  return Error(ErrorKind::refused, "worktree " + record.slug + " is locked " + reason)
+      .with_id("worktree_locked")
+      .with_hint("`git worktree unlock " + record.path.string() + "` lifts it");
+}
+
+Result<DestroyReport> weigh(Git& git, const WorktreeRecord& record, const DestroyOptions& options) {
+  DestroyReport report;
+  auto work = find_unsaved_work(git, record.path);
+  if (!work) return work.error();
+  if (!work->empty()) {
+    if (options.unsaved == UnsavedPolicy::refuse) return refuse_loss(record, *work);
+    auto reference = keep_recoverable(git, record.path, record.slug + "-" + record.id);
+    if (!reference) return reference.error();
+    report.recovery_ref = std::move(*reference);
+    report.discarded = std::move(*work);
+  }
+  auto ignored = list_ignored(git, record.path);
+  if (!ignored) return ignored.error();
+  report.ignored = std::move(*ignored);
+  return report;
+}
+
+}  // namespace
+
+Result<DestroyReport> guard_destroy(Git& git, const WorktreeRecord& record, const DestroyOptions& options) {
+  const bool exists = path_exists(record.path);
+  if (!path_exists(record.repository)) {
+    if (exists) return broken(record, "its repository " + record.repository.string() + " is gone");
+    return DestroyReport{};
+  }
+  auto listed = find_listed(git, record);
+  if (!listed) return listed.error();
+  const bool never_finished = record.git_dir.empty();
+  if (listed->has_value()) {
+    if (auto free = require_our_lock(record, **listed); !free) return free.error();
+  }
+  if (!exists) return DestroyReport{};
+  const bool is_half_made = never_finished && (!listed->has_value() || (*listed)->lock_reason == kHalfMadeLockReason);
+  if (is_half_made) return DestroyReport{};
+  if (!listed->has_value()) return broken(record, "git does not list it any more");
+  auto info = inspect_exactly(git, record.path);
+  if (!info) return info.error();
+  auto identity = load_identity(info->git_dir);
+  if (!identity) return identity.error();
+  // Ours is gone and another worktree stands in its place: it is not touched, so nothing of it can be lost.
+  if (*identity ? **identity != record.id : !never_finished) return DestroyReport{};
+  return weigh(git, record, options);
+}
+
+}  // namespace hedge::worktree

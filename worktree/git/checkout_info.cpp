@@ -1,0 +1,115 @@
+#include "worktree/git/checkout_info.h"
+
+#include <system_error>
+
+#include "base/file.h"
+#include "base/text.h"
+
+namespace hedge::worktree {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view kBranchPrefix = "refs/heads/";
+
+std::string short_branch(std::string_view ref) {
+  if (ref.starts_with(kBranchPrefix)) ref.remove_prefix(kBranchPrefix.size());
+  return std::string(ref);
+}
+
+fs::path canonical_or_same(const fs::path& path) {
+  std::error_code failure;
+  fs::path canonical = fs::weakly_canonical(path, failure);
+  return failure ? path : canonical;
+}
+
+Error not_a_repository(const fs::path& directory) {
+  return Error(ErrorKind::not_found, directory.string() + " is not inside a git repository")
+      .with_id("not_a_repository")
+      .with_hint("run the command inside the repository, or name it with -C DIR");
+}
+
+// A path of rev-parse's answer: everything up to the one newline at its end, since paths may hold newlines themselves.
+Result<fs::path> ask_path(Git& git, const fs::path& directory, const char* what) {
+  auto text = git.output(directory, {"rev-parse", "--path-format=absolute", what});
+  if (!text) return text.error();
+  if (text->ends_with('\n')) text->pop_back();
+  return canonical_or_same(*text);
+}
+
+}  // namespace
+
+Result<CheckoutInfo> inspect_checkout(Git& git, const fs::path& directory) {
+  const auto inside = git.run(directory, {"rev-parse", "--is-bare-repository", "--is-inside-work-tree"});
+  if (!inside) return inside.error();
+  // Everything that is wrong with a repository makes this fail; that there is none is by far the usual case.
+  if (!inside->ok()) return not_a_repository(directory).with_cause(git_error({"rev-parse"}, *inside));
+  const bool has_tree = inside->out.ends_with("true\n");
+  CheckoutInfo info;
+  auto git_dir = ask_path(git, directory, "--git-dir");
+  auto common = ask_path(git, directory, "--git-common-dir");
+  if (!git_dir) return git_dir.error();
+  if (!common) return common.error();
+  info.git_dir = std::move(*git_dir);
+  info.repository = std::move(*common);
+  info.kind = info.git_dir == info.repository ? WorktreeKind::main : WorktreeKind::linked;
+  if (has_tree) {
+    auto top = ask_path(git, directory, "--show-toplevel");
+    if (!top) return top.error();
+    info.top = std::move(*top);
+  }
+  const auto branch = git.run(directory, {"symbolic-ref", "--quiet", "HEAD"});
+  if (!branch) return branch.error();
+  if (branch->ok()) info.branch = short_branch(trim(branch->out));
+  const auto head = git.run(directory, {"rev-parse", "--verify", "--quiet", "HEAD^{commit}"});
+  if (!head) return head.error();
+  if (head->ok()) info.head = std::string(trim(head->out));
+  return info;
+}
+
+Result<CheckoutInfo> inspect_exactly(Git& git, const fs::path& directory) {
+  auto info = inspect_checkout(git, directory);
+  const bool is_elsewhere = info && info->top != canonical_or_same(directory);
+  const bool is_nowhere = !info && info.error().id() == "not_a_repository" && path_exists(directory);
+  if (!is_elsewhere && !is_nowhere) return info;
+  const std::string where = is_elsewhere ? ", git would take it for " + info->top.string() : std::string();
+  return Error(ErrorKind::refused, directory.string() + " is no checkout any more: its .git is gone" + where)
+      .with_id("checkout_broken")
+      .with_hint("`git worktree repair` in the main checkout may bring it back");
+}
+
+Result<std::vector<ListedWorktree>> list_worktrees(Git& git, const fs::path& repository) {
+  auto text = git.output(repository, {"worktree", "list", "--porcelain", "-z"});
+  if (!text) return text.error();
+  std::vector<ListedWorktree> worktrees;
+  // Attributes end in NUL, records in an empty attribute.
+  for (const std::string_view attribute : split(*text, '\0')) {
+    const auto space = attribute.find(' ');
+    const std::string_view name = attribute.substr(0, space);
+    const std::string_view value = space == std::string_view::npos ? std::string_view() : attribute.substr(space + 1);
+    if (name == "worktree") {
+      worktrees.emplace_back();
+      worktrees.back().path = canonical_or_same(fs::path(value));
+    }
+    if (worktrees.empty()) continue;
+    ListedWorktree& current = worktrees.back();
+    if (name == "HEAD") current.head = std::string(value);
+    if (name == "branch") current.branch = short_branch(value);
+    if (name == "bare") current.is_bare = true;
+    if (name == "prunable") current.is_prunable = true;
+    if (name == "locked") current.lock_reason = std::string(value);
+  }
+  return worktrees;
+}
+
+Result<fs::path> find_main_checkout(Git& git, const fs::path& repository) {
+  auto worktrees = list_worktrees(git, repository);
+  if (!worktrees) return worktrees.error();
+  if (worktrees->empty() || worktrees->front().is_bare) return fs::path();
+  // With --separate-git-dir, and for a submodule, git names the git directory itself: only the checkout knows where it is.
+  auto main = inspect_checkout(git, worktrees->front().path);
+  if (!main) return fs::path();
+  return main->top;
+}
+
+}  // namespace hedge::worktree

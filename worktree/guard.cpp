@@ -1,0 +1,171 @@
+#include "worktree/guard.h"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <system_error>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "worktree/identity.h"
+
+namespace hedge::worktree {
+namespace fs = std::filesystem;
+
+namespace {
+
+// A registered worktree between `directory` and `top` (both canonical) that is no checkout any more: without this, git would take
+// it for the repository around it.
+Result<void> refuse_broken(Registry& registry, const fs::path& directory, const fs::path& top) {
+  for (fs::path at = directory; at != top && at != at.parent_path(); at = at.parent_path()) {
+    auto record = registry.find_path(at);
+    if (!record) return record.error();
+    if (!record->has_value()) continue;
+    return Error(ErrorKind::refused, at.string() + " is worktree " + (*record)->slug + ", but its .git is gone")
+        .with_id("checkout_broken")
+        .with_hint("`git worktree repair` in the main checkout may bring it back; `hedge gc` removes what is left");
+  }
+  return {};
+}
+
+// The whole repository has moved: every record of it follows.
+Result<void> follow_repository(Registry& registry, const fs::path& from, const CheckoutInfo& now,
+                               const fs::path& main_checkout) {
+  auto records = registry.load_repository(from);
+  if (!records) return records.error();
+  for (WorktreeRecord& record : *records) {
+    const fs::path inside = record.git_dir.lexically_relative(from);
+    record.repository = now.repository;
+    record.main_checkout = main_checkout;
+    const bool is_below = !inside.empty() && *inside.begin() != "..";
+    if (is_below) record.git_dir = (now.repository / inside).lexically_normal();
+    if (record.git_dir.filename() == ".") record.git_dir = now.repository;
+    if (auto updated = registry.update(record); !updated) return updated;
+  }
+  return {};
+}
+
+Result<std::optional<WorktreeRecord>> recognize(Git& git, Registry& registry, const CheckoutInfo& info,
+                                                const fs::path& main_checkout) {
+  auto identity = load_identity(info.git_dir);
+  if (!identity) return identity.error();
+  if (!identity->has_value()) return std::optional<WorktreeRecord>();
+  auto record = registry.find(**identity);
+  if (!record || !record->has_value()) return record;
+  WorktreeRecord& known = **record;
+  const bool is_same_place = known.git_dir == info.git_dir && known.path == info.top;
+  if (is_same_place) return record;
+  if (!known.git_dir.empty() && known.git_dir != info.git_dir) {
+    // The original still stands: this one is a copy, and has to be born on its own.
+    const auto original = load_identity(known.git_dir);
+    if (original && *original == known.id) return std::optional<WorktreeRecord>();
+    if (known.repository != info.repository) {
+      if (auto followed = follow_repository(registry, known.repository, info, main_checkout); !followed) {
+        return followed.error();
+      }
+    }
+  }
+  const bool has_moved = known.path != info.top && info.kind == WorktreeKind::linked;
+  known.repository = info.repository;
+  known.main_checkout = main_checkout;
+  known.git_dir = info.git_dir;
+  known.path = info.top;
+  if (auto updated = registry.update(known); !updated) return updated.error();
+  if (has_moved) {
+    // The repository must know the new place, or its next prune takes the worktree for gone.
+    auto repaired = git.output(info.top, {"worktree", "repair"});
+    if (!repaired) return repaired.error();
+  }
+  return record;
+}
+
+bool matches_name(const WorktreeRecord& record, const std::string& name) {
+  return record.slug == name || record.id == name;
+}
+
+// Where each checkout stands now and which branch it has.
+std::string current_branch(const std::vector<ListedWorktree>& listed, const WorktreeRecord& record) {
+  const auto found = std::ranges::find(listed, record.path, &ListedWorktree::path);
+  return found == listed.end() ? std::string() : found->branch;
+}
+
+std::vector<WorktreeRecord> select(const std::vector<WorktreeRecord>& records,
+                                   const std::function<bool(const WorktreeRecord&)>& is_wanted) {
+  std::vector<WorktreeRecord> out;
+  std::ranges::copy_if(records, std::back_inserter(out), is_wanted);
+  return out;
+}
+
+}  // namespace
+
+Result<Located> locate(Git& git, Registry& registry, const fs::path& directory) {
+  std::error_code failure;
+  const fs::path canonical = fs::canonical(directory, failure);
+  if (failure) {
+    return Error::from_errno(failure.value(), "look at " + directory.string()).with_id("path_missing");
+  }
+  auto info = inspect_checkout(git, canonical);
+  const fs::path top = info && !info->top.empty() ? info->top : fs::path("/");
+  if (auto refused = refuse_broken(registry, canonical, top); !refused) return refused.error();
+  if (!info) return info.error();
+  Located located;
+  if (info->kind == WorktreeKind::main) {
+    located.main_checkout = info->top;
+  } else {
+    auto main = find_main_checkout(git, info->repository);
+    if (!main) return main.error();
+    located.main_checkout = std::move(*main);
+  }
+  auto record = recognize(git, registry, *info, located.main_checkout);
+  if (!record) return record.error();
+  located.checkout = std::move(*info);
+  located.record = std::move(*record);
+  return located;
+}
+
+Result<WorktreeRecord> require_initialized(const Located& located) {
+  if (located.record) return *located.record;
+  const bool is_main = located.checkout.kind == WorktreeKind::main;
+  const std::string command = is_main ? "hedge create" : "hedge create --adopt";
+  return Error(ErrorKind::refused, located.checkout.top.string() + " is not set up by hedge: its commands would act on " +
+                                       (is_main ? "something unknown" : "the main checkout's stack and data"))
+      .with_id("worktree_uninitialized")
+      .with_hint("run `" + command + "` here");
+}
+
+Result<WorktreeRecord> find_worktree(Git& git, Registry& registry, const fs::path& repository, const std::string& name,
+                                     const std::string& instance) {
+  auto all = registry.load_repository(repository);
+  if (!all) return all.error();
+  std::vector<ListedWorktree> listed;
+  if (path_exists(repository)) {
+    auto worktrees = list_worktrees(git, repository);
+    if (!worktrees) return worktrees.error();
+    listed = std::move(*worktrees);
+  }
+  const auto records = select(*all, [&instance](const WorktreeRecord& record) {
+    return record.kind == WorktreeKind::linked && (instance.empty() || record.instance == instance);
+  });
+  auto found = select(records, [&name](const WorktreeRecord& record) { return matches_name(record, name); });
+  if (found.empty()) {
+    found = select(records, [&](const WorktreeRecord& record) { return current_branch(listed, record) == name; });
+  }
+  if (found.empty()) found = select(records, [&name](const WorktreeRecord& record) { return record.branch == name; });
+  if (found.size() > 1 && instance.empty()) {
+    const auto plain = select(found, [](const WorktreeRecord& record) { return record.instance.empty(); });
+    if (plain.size() == 1) found = plain;
+  }
+  if (found.size() == 1) return found.front();
+  if (found.empty()) {
+    return Error(ErrorKind::not_found, "there is no worktree \"" + printable(name) + "\" of this repository")
+        .with_id("worktree_not_found")
+        .with_hint("`hedge list` shows all of them");
+  }
+  std::vector<std::string> slugs;
+  for (const WorktreeRecord& record : found) slugs.push_back(record.slug);
+  return Error(ErrorKind::invalid_input, "several worktrees are called \"" + printable(name) + "\"")
+      .with_id("worktree_ambiguous")
+      .with_hint("name one of: " + join(slugs, ", "));
+}
+
+}  // namespace hedge::worktree

@@ -1,0 +1,76 @@
+#include "worktree/resource_kind.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace hedge::worktree {
+namespace {
+
+constexpr std::string_view kSecretPrefix = "secret.";
+
+Error unknown_placeholder(std::string_view name, const Values& values) {
+  std::vector<std::string> known;
+  for (const auto& [key, value] : values) known.push_back("{" + key + "}");
+  return Error(ErrorKind::invalid_input, "there is no value for the placeholder {" + printable(name) + "}")
+      .with_id("template_unknown")
+      .with_hint("known here: " + join(known, " "));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Resource>> ResourceKinds::make(const ResourceSpec& spec, const WorktreeRecord& record) const {
+  for (const auto& kind : kinds_) {
+    if (kind->kind() == spec.kind) return kind->make(spec, record);
+  }
+  return Error(ErrorKind::corrupt, "the ledger holds a " + printable(spec.kind) + ", which this hedge does not know")
+      .with_id("state_unreadable");
+}
+
+Result<std::string> expand_template(std::string_view text, const Values& values) {
+  std::string out;
+  while (!text.empty()) {
+    const auto brace = text.find_first_of("{}");
+    out += text.substr(0, brace);
+    if (brace == std::string_view::npos) break;
+    text.remove_prefix(brace);
+    const bool is_doubled = text.size() > 1 && text[1] == text[0];
+    if (is_doubled || text.front() == '}') {
+      out += text.front();
+      text.remove_prefix(is_doubled ? 2 : 1);
+      continue;
+    }
+    const auto end = text.find('}');
+    if (end == std::string_view::npos) {
+      return Error(ErrorKind::invalid_input, "an opening brace without its closing one in \"" + printable(text) + "\"")
+          .with_id("template_unknown")
+          .with_hint("a literal brace is doubled");
+    }
+    const std::string name(text.substr(1, end - 1));
+    if (const auto found = values.find(name); found != values.end()) {
+      out += found->second;
+    } else if (name.starts_with(kSecretPrefix)) {
+      out += "{" + name + "}";
+    } else {
+      return unknown_placeholder(name, values);
+    }
+    text.remove_prefix(end + 1);
+  }
+  return out;
+}
+
+std::string expand_secrets(std::string_view text, const WorktreeRecord& record) {
+  const std::string opening = "{" + std::string(kSecretPrefix);
+  std::string out;
+  while (true) {
+    const auto start = text.find(opening);
+    const auto end = start == std::string_view::npos ? start : text.find('}', start);
+    out += text.substr(0, end == std::string_view::npos ? end : start);
+    if (end == std::string_view::npos) return out;
+    const auto name_at = start + opening.size();
+    out += derive_secret(record, text.substr(name_at, end - name_at));
+    text.remove_prefix(end + 1);
+  }
+}
+
+}  // namespace hedge::worktree
