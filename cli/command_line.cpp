@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cstring>
 #include <map>
 #include <sstream>
 #include <string>
@@ -13,9 +15,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
-#include "cli/interruption.h"
 #include "cli/output.h"
 #include "cli/services.h"
+#include "cli/signal_watch.h"
 #include "contract/result.h"
 
 namespace hedge::cli {
@@ -107,6 +109,14 @@ void print_failure(Output& output, ResultShape shape, const std::string& verb, c
   }
 }
 
+// A contract verb owes an object whatever happens. Then it ends without unwinding: what was begun stands in the journal, as
+// after `kill -9`.
+[[noreturn]] void end_interrupted(Output& output, const std::string& verb, int number) {
+  const Error error = Error(ErrorKind::cancelled, std::string("ended by signal ") + ::strsignal(number)).with_id("interrupted");
+  print_failure(output, ResultShape::contract, verb, error);
+  ::_exit(contract::to_int(contract::ExitCode::failed));
+}
+
 int on_parse_end(const CLI::ParseError& end, Program& program, Output& output, const Arguments& arguments) {
   if (end.get_exit_code() == 0) {  // --help, --version
     std::ostringstream out;
@@ -167,9 +177,10 @@ ResultShape shape_of(std::string_view verb) {
 int run_command_line(const Arguments& arguments, Output& output) {
   ::signal(SIGPIPE, SIG_IGN);
   const std::string verb = verb_in(arguments);
-  std::optional<InterruptionWatch> watch;
+  std::optional<SignalWatch> watch;
   if (shape_of(verb) == ResultShape::contract) {
-    watch.emplace([&output, verb](const Error& error) { print_failure(output, ResultShape::contract, verb, error); });
+    watch.emplace(std::vector<int>{SIGTERM, SIGINT, SIGHUP},
+                  [&output, verb](int number) { end_interrupted(output, verb, number); });
   }
   Program program;
   try {

@@ -8,7 +8,22 @@ namespace hedge::cli {
 namespace {
 
 constexpr auto kTable = std::to_array<CommandEntry>({
+    {"", make_init_command},
+    {"", make_create_command},
+    {"", make_verify_command},
+    {"", make_status_command},
+    {"", make_destroy_command},
+    {"", make_list_command},
+    {"", make_path_command},
+    {"", make_env_command},
+    {"", make_up_command},
+    {"", make_down_command},
+    {"", make_run_command},
+    {"", make_gc_command},
+    {"", make_config_command},
     {"", make_explain_command},
+    {"", make_completions_command},
+    {"", make_supervise_command},
     {"ca", make_ca_export_command},
     {"ca", make_ca_init_command},
     {"ca", make_ca_status_command},

@@ -1,5 +1,6 @@
 #include "cli/services.h"
 
+#include "cli/manager.h"
 #include "router/sqlite_route_store.h"
 
 namespace hedge::cli {
@@ -50,6 +51,15 @@ Result<router::RouteStore*> Services::routes() {
     routes_ = std::move(*store);
   }
   return routes_.get();
+}
+
+Result<Manager*> Services::manager() {
+  if (!manager_) {
+    auto opened = Manager::open(*this);
+    if (!opened) return opened.error();
+    manager_ = std::move(*opened);
+  }
+  return manager_.get();
 }
 
 }  // namespace hedge::cli

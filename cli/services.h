@@ -15,6 +15,8 @@
 
 namespace hedge::cli {
 
+class Manager;
+
 class Services {
  public:
   Services(GlobalOptions options, Environment environment, Output& output);
@@ -40,6 +42,9 @@ class Services {
   // The route store, opened (and made) on first use. Lifetime: as long as the Services.
   Result<router::RouteStore*> routes();
 
+  // The worktree manager, likewise. Errors: `state_unreadable`, `disk_full`.
+  Result<Manager*> manager();
+
  private:
   GlobalOptions options_;
   Environment environment_;
@@ -48,6 +53,7 @@ class Services {
   SystemCommandRunner runner_;
   std::optional<config::Paths> paths_;
   std::unique_ptr<router::RouteStore> routes_;
+  std::unique_ptr<Manager> manager_;  // uses all of the above
 };
 
 }  // namespace hedge::cli

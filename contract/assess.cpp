@@ -63,11 +63,9 @@ CheckResult* find_check_of(ContractResult& result, const worktree::ResourceSpec&
 
 void assess(const Instruments& tools, const Subject& subject, Strictness strictness, ContractResult& result) {
   const Observations observations = observe(tools, subject);
-  const std::optional<router::EdgeStatus> edge =
-      observations.edge ? std::optional<router::EdgeStatus>(*observations.edge) : std::nullopt;
   result.provider = subject.provider.choice;
   result.workspace = workspace_facts(subject);
-  result.app = app_facts(subject, edge);
+  result.app = app_facts(subject);
   result.database = database_facts(subject);
   result.warnings.insert(result.warnings.end(), subject.provider.warnings.begin(), subject.provider.warnings.end());
   const CheckContext context{tools, subject, observations};

@@ -9,8 +9,6 @@
 namespace hedge::contract {
 namespace {
 
-using worktree::Lifecycle;
-
 // One create, from the caller's directory to the object.
 class Creation {
  public:
@@ -49,16 +47,18 @@ class Creation {
 
   // The checkout first: the branch brings its own hedge.toml, and everything after follows that one.
   Result<void> make(worktree::WorktreeRecord record, config::ProjectConfig config) {
-    auto subject = make_subject(tools_, record, config, options_.provider, Lifecycle::ObserveMode::real);
+    auto subject = make_subject(tools_, record, config, options_.provider, worktree::ObserveMode::real);
     if (!subject) return subject.error();
     if (auto checkout = converge(*subject, true); !checkout) return finish_failed(*subject, checkout.error());
     auto own_config = load_config_of(subject->record.path, subject->record.main_checkout);
     if (!own_config) return own_config.error();
-    subject = make_subject(tools_, subject->record, std::move(*own_config), options_.provider, Lifecycle::ObserveMode::real);
+    subject = make_subject(tools_, subject->record, std::move(*own_config), options_.provider, worktree::ObserveMode::real);
     if (!subject) return subject.error();
     if (auto recorded = store_recorded_provider(subject->record.repository, subject->provider.choice.name); !recorded) {
       return recorded.error();
     }
+    // Before the environment is written, which may name the root's file.
+    if (auto authority = tools_.ensure_authority(); !authority) return finish_failed(*subject, authority.error());
     if (auto rest = converge(*subject, false); !rest) return finish_failed(*subject, rest.error());
     refresh_checkout(*subject);
     assess(tools_, *subject, Strictness::normal, result_);
@@ -93,7 +93,7 @@ class Creation {
   }
 
   Result<void> rehearse(const worktree::WorktreeRecord& record, config::ProjectConfig config) {
-    auto subject = make_subject(tools_, record, std::move(config), options_.provider, Lifecycle::ObserveMode::rehearsal);
+    auto subject = make_subject(tools_, record, std::move(config), options_.provider, worktree::ObserveMode::rehearsal);
     if (!subject) return subject.error();
     assess(tools_, *subject, Strictness::normal, result_);
     const Observations observations = observe(tools_, *subject);

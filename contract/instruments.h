@@ -1,12 +1,15 @@
 // What the contract works with. Wired in cli/services; everything outlives it.
 #pragma once
 
+#include <functional>
+
 #include "base/clock.h"
 #include "base/subprocess.h"
 #include "config/paths.h"
 #include "contract/step_narrator.h"
 #include "router/route_store.h"
 #include "worktree/lifecycle.h"
+#include "worktree/ports.h"
 
 namespace hedge::contract {
 
@@ -18,10 +21,14 @@ struct Instruments {
   worktree::Git& git;     // likewise
   worktree::Registry& registry;
   worktree::Ledger& ledger;
+  worktree::Ports& ports;
   worktree::Lifecycle& lifecycle;
   const worktree::ResourceKinds& kinds;
+  const worktree::WorktreeLocks& locks;
   router::RouteStore& routes;
   StepNarrator& narrator;
+  // Makes the local certificate authority if there is none. Only create calls it.
+  std::function<Result<void>()> ensure_authority;
 };
 
 }  // namespace hedge::contract

@@ -3,6 +3,7 @@
 #include "contract/stopwatch.h"
 #include "contract/verbs.h"
 #include "contract/worktree_lookup.h"
+#include "router/edge_client.h"
 #include "worktree/stack/stack.h"
 #include "worktree/stack/stack_kind.h"
 
@@ -20,7 +21,7 @@ Result<Subject> subject_of(const Instruments& tools, const std::filesystem::path
   result.workspace = workspace_facts(*record);
   auto config = load_config_of(record->path, record->main_checkout);
   if (!config) return config.error();
-  return make_subject(tools, *record, std::move(*config), {}, worktree::Lifecycle::ObserveMode::real);
+  return make_subject(tools, *record, std::move(*config), {}, worktree::ObserveMode::real);
 }
 
 Result<std::vector<ResourceSpec>> steps_to_start(const Subject& subject, const PowerOptions& options) {
@@ -55,7 +56,7 @@ Result<void> start(const Instruments& tools, Subject& subject, const PowerOption
 }
 
 Result<void> stop(const Instruments& tools, const Subject& subject, ContractResult& result) {
-  auto lock = tools.lifecycle.locks().lock_work(subject.record.id);
+  auto lock = tools.locks.lock_work(subject.record.id);
   if (!lock) return lock.error();
   // Visitors are told that it was stopped, before they could meet a port on which nobody listens any more.
   if (auto told = tools.routes.set_state(subject.record.id, router::RouteState::stopped); !told) return told.error();

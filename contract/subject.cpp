@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "certs/certificate_authority.h"
+#include "contract/public_address.h"
 #include "worktree/stack/engine_probe.h"
 
 namespace hedge::contract {
@@ -25,6 +27,14 @@ Evidence collect_evidence(const Instruments& tools, const config::ProjectConfig&
   return evidence;
 }
 
+// What templates may use and only this layer knows: the certificates are the edge's, and so is the port of the URL.
+worktree::Values given_values(const Instruments& tools, const Subject& subject) {
+  const certs::AuthorityLocation authority = certs::authority_location(tools.paths);
+  return {{"app.url", public_url(subject.names.host, load_https_port(tools.paths))},
+          {"ca.root", authority.root_certificate().string()},
+          {"ca.bundle", (authority.directory / "bundle.crt").string()}};
+}
+
 std::optional<std::string> variable(const Environment& environment, const std::string& name) {
   const auto found = environment.find(name);
   return found == environment.end() || found->second.empty() ? std::nullopt : std::optional(found->second);
@@ -33,7 +43,7 @@ std::optional<std::string> variable(const Environment& environment, const std::s
 }  // namespace
 
 Result<Subject> make_subject(const Instruments& tools, const worktree::WorktreeRecord& record, config::ProjectConfig config,
-                             const ProviderOptions& options, worktree::Lifecycle::ObserveMode mode) {
+                             const ProviderOptions& options, worktree::ObserveMode mode) {
   Subject subject;
   subject.record = record;
   subject.config = std::move(config);
@@ -45,9 +55,10 @@ Result<Subject> make_subject(const Instruments& tools, const worktree::WorktreeR
   auto provider = choose_provider(wish, subject.evidence);
   if (!provider) return provider.error();
   subject.provider = std::move(*provider);
-  auto observed = tools.lifecycle.observe(record, subject.config, mode);
+  auto observed = worktree::observe(tools.git, tools.ports, record, subject.config, mode);
   if (!observed) return observed.error();
   subject.observed = std::move(*observed);
+  subject.observed.given = given_values(tools, subject);
   const worktree::PlanInput input{subject.record, subject.names, subject.config, tools.paths, subject.observed};
   auto plan = worktree::make_plan(tools.kinds, input);
   if (!plan) return plan.error();
@@ -76,23 +87,14 @@ WorkspaceFacts workspace_facts(const Subject& subject) {
   return facts;
 }
 
-std::string public_url(const std::string& host, const std::optional<router::EdgeStatus>& edge) {
-  std::string url = "https://" + host;
-  if (!edge) return url;
-  const auto secure = std::find_if(edge->listeners.begin(), edge->listeners.end(),
-                                   [](const router::EdgeListener& listener) { return listener.scheme == "https"; });
-  if (secure != edge->listeners.end() && secure->port != 443) url += ":" + std::to_string(secure->port);
-  return url;
-}
-
-AppFacts app_facts(const Subject& subject, const std::optional<router::EdgeStatus>& edge) {
+AppFacts app_facts(const Subject& subject) {
   AppFacts facts;
   facts.name = subject.config.app.name;
   facts.cookies = subject.names.cookies;
   facts.hostnames = {subject.names.host};
   const bool has_route = std::any_of(subject.plan.steps.begin(), subject.plan.steps.end(),
                                      [](const worktree::ResourceSpec& step) { return step.kind == "route"; });
-  if (has_route) facts.url = public_url(subject.names.host, edge);
+  if (has_route) facts.url = value_of(subject.plan.values, "app.url");
   return facts;
 }
 

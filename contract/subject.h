@@ -9,8 +9,8 @@
 #include "contract/instruments.h"
 #include "contract/provider.h"
 #include "contract/result.h"
-#include "router/edge_client.h"
-#include "worktree/lifecycle.h"
+#include "worktree/git/checkout_info.h"
+#include "worktree/plan.h"
 
 namespace hedge::contract {
 
@@ -32,15 +32,11 @@ struct ProviderOptions {
 
 // Errors: those of the configuration, of the provider and of planning.
 Result<Subject> make_subject(const Instruments& tools, const worktree::WorktreeRecord& record, config::ProjectConfig config,
-                             const ProviderOptions& options, worktree::Lifecycle::ObserveMode mode);
+                             const ProviderOptions& options, worktree::ObserveMode mode);
 
 WorkspaceFacts workspace_facts(const Subject& subject);
 // Of a worktree whose configuration cannot be read: what the record knows.
 WorkspaceFacts workspace_facts(const worktree::WorktreeRecord& record);
-// `edge`: absent if none runs; then the URL is the one without a port.
-AppFacts app_facts(const Subject& subject, const std::optional<router::EdgeStatus>& edge);
+AppFacts app_facts(const Subject& subject);
 std::optional<DatabaseFacts> database_facts(const Subject& subject);
-// "https://shop.login.localhost", with the port where the edge listens on another than 443.
-std::string public_url(const std::string& host, const std::optional<router::EdgeStatus>& edge);
-
 }  // namespace hedge::contract

@@ -40,7 +40,7 @@ Result<void> verify_into(const Instruments& tools, const std::filesystem::path& 
   result.workspace = workspace_facts(*record);
   auto config = load_config_of(record->path, record->main_checkout);
   if (!config) return config.error();
-  auto subject = make_subject(tools, *record, std::move(*config), {}, worktree::Lifecycle::ObserveMode::rehearsal);
+  auto subject = make_subject(tools, *record, std::move(*config), {}, worktree::ObserveMode::rehearsal);
   if (!subject) return subject.error();
   assess(tools, *subject, options.strictness, result);
   return {};

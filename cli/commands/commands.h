@@ -7,7 +7,22 @@
 
 namespace hedge::cli {
 
+std::unique_ptr<Command> make_completions_command();
+std::unique_ptr<Command> make_config_command();
+std::unique_ptr<Command> make_create_command();
+std::unique_ptr<Command> make_destroy_command();
+std::unique_ptr<Command> make_down_command();
+std::unique_ptr<Command> make_env_command();
 std::unique_ptr<Command> make_explain_command();
+std::unique_ptr<Command> make_gc_command();
+std::unique_ptr<Command> make_init_command();
+std::unique_ptr<Command> make_list_command();
+std::unique_ptr<Command> make_path_command();
+std::unique_ptr<Command> make_run_command();
+std::unique_ptr<Command> make_status_command();
+std::unique_ptr<Command> make_supervise_command();
+std::unique_ptr<Command> make_up_command();
+std::unique_ptr<Command> make_verify_command();
 
 // Groups.
 std::unique_ptr<Command> make_ca_export_command();
