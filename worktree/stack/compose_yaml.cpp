@@ -40,7 +40,9 @@ Json to_json(const YAML::Node& node) {
       for (const auto& entry : node) {
         if (entry.first.Scalar() == "<<" && entry.second.IsMap()) {
           // A merge key: what the map says itself wins.
-          for (const auto& [key, value] : to_json(entry.second).items()) {
+          // Named: a temporary here would end before the loop begins.
+          const Json merged = to_json(entry.second);
+          for (const auto& [key, value] : merged.items()) {
             if (!object.contains(key)) object[key] = value;
           }
         } else {
