@@ -72,7 +72,7 @@ class ControlServer::Impl {
     error_code ignored;
     acceptor_.close(ignored);
     room_.cancel();
-    for (Stream* stream : sessions_) stream->cancel();
+    for (Stream* stream : sessions_) stream->close();
   }
 
  private:

@@ -297,7 +297,7 @@ Task<EngineResult<std::unique_ptr<DockerClient::Stream>>> DockerClient::open(std
 
 void DockerClient::shut_down() {
   impl_->is_shut_down = true;
-  for (Impl::Connection* connection : impl_->connections) connection->socket().cancel();
+  for (Impl::Connection* connection : impl_->connections) connection->socket().close();
 }
 
 }  // namespace hedge::proxy
