@@ -6,6 +6,7 @@
 
 #include "base/subprocess.h"
 #include "config/paths.h"
+#include "worktree/data/golden.h"
 #include "worktree/resource_kind.h"
 
 namespace hedge::worktree {
@@ -27,5 +28,9 @@ class DatabaseKind final : public ResourceKind {
   const config::Paths& paths_;
   CommandRunner& runner_;
 };
+
+// For `hedge golden refresh|status`. Requires: engine postgres; `app` is the app's part of names.
+GoldenSpec golden_of(const config::ProjectConfig& config, const std::string& app, const Environment& environment,
+                     const config::Paths& paths);
 
 }  // namespace hedge::worktree

@@ -30,6 +30,9 @@ struct GoldenFacts {
 // Absent: there is none. Errors: conflict `ownership_conflict`, if a database of that name is not a golden copy.
 Result<std::optional<GoldenFacts>> fetch_golden(PgConnection& admin, const GoldenSpec& spec);
 
+// The copy, made if there is none; waits for another run that makes it. Errors: as refresh_golden(), but busy.
+Result<GoldenFacts> ensure_golden(const GoldenSpec& spec, CommandRunner& runner);
+
 // Makes a new copy beside the old one and swaps them. Errors: not_found `golden_source_missing`, `pg_tools_missing`; no_space
 // `disk_full`; io `golden_failed`; busy (another refresh runs).
 Result<void> refresh_golden(const GoldenSpec& spec, CommandRunner& runner);

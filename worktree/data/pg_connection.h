@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/subprocess.h"
 
 struct pg_conn;
 
@@ -41,9 +42,8 @@ class PgConnection {
   // What the server stores of a password, so that the password itself never reaches its log.
   Result<std::string> encrypt_password(const std::string& user, const std::string& password);
   int server_version() const;  // 150013
-  std::string user() const;
-  std::string host() const;
-  std::string port() const;
+  // What makes PostgreSQL's own programs connect as this connection did, with the password where only this user can read it.
+  Environment client_environment() const;
 
  private:
   struct Close {
@@ -52,6 +52,14 @@ class PgConnection {
   explicit PgConnection(pg_conn* connection) : connection_(connection) {}
   std::unique_ptr<pg_conn, Close> connection_;
 };
+
+// Host and port of a connection URL; empty where it names none, or is none.
+struct PgAddress {
+  std::string user;
+  std::string host;
+  std::string port;
+};
+PgAddress address_of(const std::string& url);
 
 // A quoted identifier. Requires: at most 63 bytes, no NUL; longer names were refused when they were made.
 std::string quote_identifier(std::string_view name);

@@ -16,6 +16,8 @@ struct PostgresSpec {
   std::string password;
   std::string database;
   std::string test_database;
+  // Where the administrator's URL is kept (0600) for a later remove() from another shell; empty: it is configured for all.
+  std::filesystem::path kept_url;
   GoldenSpec golden;
 };
 
@@ -32,7 +34,10 @@ class PostgresData final : public Resource {
   Result<Change> remove() override;
 
  private:
-  Finding look(PgConnection& admin);
+  Result<Finding> look(PgConnection& admin);
+  Result<void> look_at_database(PgConnection& admin, const std::string& name, Finding& finding);
+  Result<void> try_as_application(PgConnection& admin, Finding& finding);
+  Result<void> keep_url() const;
   ClonePlan clone_plan(const std::string& name) const;
   PostgresSpec spec_;
   CommandRunner& runner_;

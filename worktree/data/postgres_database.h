@@ -29,9 +29,12 @@ struct RoleFacts {
 };
 Result<std::optional<RoleFacts>> fetch_role(PgConnection& admin, const std::string& name);
 
-// A role that may log in and nothing more. An existing one with our tag gets the password.
+// A role that may log in and nothing more. An existing one with our tag gets the password. False: it was there.
 // Errors: conflict `ownership_conflict`.
-Result<void> ensure_role(PgConnection& admin, const std::string& name, const std::string& password, const std::string& tag);
+Result<bool> ensure_role(PgConnection& admin, const std::string& name, const std::string& password, const std::string& tag);
+
+// Lets the administrator act for `role`, where it is no superuser, which may anyway.
+Result<void> act_for(PgConnection& admin, const std::string& role);
 
 struct ClonePlan {
   std::string name;
@@ -41,8 +44,8 @@ struct ClonePlan {
   std::string golden_owner;           // the role that owns the objects in it
   std::string source;                 // whose settings and ACL are re-applied; empty: none
 };
-// Makes the database or finishes one that a killed run left half-made. The tag is written last.
-// Errors: conflict `ownership_conflict`; no_space `disk_full` (checked before, and nothing half-made is left).
+// Makes the database or finishes one that a killed run left half-made. The tag is written last. False: it was there, complete.
+// Errors: conflict `ownership_conflict`; no_space `disk_full` (and nothing half-made is left); see PgConnection::query().
 Result<bool> ensure_database(PgConnection& admin, const PgTarget& target, const ClonePlan& plan);
 
 // Only if it carries `tag`, or is the half-made one of `owner`. False: it was not there.
@@ -50,7 +53,11 @@ Result<bool> ensure_database(PgConnection& admin, const PgTarget& target, const 
 Result<bool> drop_database(PgConnection& admin, const std::string& name, const std::string& tag, const std::string& owner);
 Result<bool> drop_role(PgConnection& admin, const std::string& name, const std::string& tag);
 
-// Who holds the server's connections: "shop_beta 57, shop 2".
-Result<std::string> fetch_connection_holders(PgConnection& admin);
+struct ConnectionUse {
+  int available = 0;    // to roles without reserved places
+  int taken = 0;
+  std::string holders;  // "shop_beta 57, shop 2": databases and connections, the greatest five
+};
+Result<ConnectionUse> fetch_connection_use(PgConnection& admin);
 
 }  // namespace hedge::worktree

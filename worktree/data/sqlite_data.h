@@ -3,33 +3,42 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "worktree/resource.h"
 
 namespace hedge::worktree {
 
-struct SqliteSpec {
-  std::string id;               // the worktree's
-  std::filesystem::path app;    // absolute, in the worktree
-  std::filesystem::path test;
-  std::filesystem::path app_source;   // main's; need not exist: then an empty database is made
-  std::filesystem::path test_source;
-  std::filesystem::path marker;  // in the state directory: that the files were made by Hedge, for this worktree
+struct SqliteFile {
+  std::filesystem::path file;    // absolute, in the worktree
+  std::filesystem::path source;  // main's; need not exist: then an empty database is made
+  std::filesystem::path marker;  // in the state directory: says that Hedge made the file, and for which worktree
 };
 
-// check(): foreign `ownership_conflict`, if a file is there that Hedge did not make.
+struct SqliteSpec {
+  std::string id;  // the worktree's
+  std::filesystem::path checkout;
+  SqliteFile app;
+  SqliteFile test;
+};
+
+// A file that is there already is used as it is, and remains when the worktree's databases are removed.
+// check(): foreign `ownership_conflict`, if a link would lead writes out of the checkout.
 class SqliteData final : public Resource {
  public:
   explicit SqliteData(SqliteSpec spec) : spec_(std::move(spec)) {}
 
   std::string kind() const override { return "database"; }
-  std::string name() const override { return spec_.app.filename().string(); }
+  std::string name() const override { return spec_.app.file.filename().string(); }
   Result<Finding> check() override;
   Result<Change> converge() override;
   Result<Change> remove() override;
 
  private:
-  Result<bool> is_ours() const;
+  bool leaves_checkout(const std::filesystem::path& file) const;
+  Result<bool> is_ours(const SqliteFile& database) const;
+  Result<bool> make(const SqliteFile& database) const;
   SqliteSpec spec_;
 };
 
