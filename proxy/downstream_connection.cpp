@@ -35,7 +35,8 @@ DownstreamConnection::DownstreamConnection(EdgeWorker& worker, std::unique_ptr<S
 DownstreamConnection::~DownstreamConnection() { worker_.leave(*this); }
 
 Task<void> DownstreamConnection::run() {
-  if (!co_await open()) co_return;
+  const bool opened = co_await open();
+  if (!opened) co_return;
   co_await worker_.shared_.service->serve(worker_, *this);
 }
 

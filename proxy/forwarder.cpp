@@ -171,8 +171,8 @@ Task<Forwarding::Failure> Forwarding::read_final_head() {
       state_.record.first_byte = since(start_);
       co_return std::nullopt;
     }
-    if (!co_await exchange_.send_interim(response))
-      co_return ProxyError{ProxyReason::client_gone, "the client went away", {}};
+    const bool sent = co_await exchange_.send_interim(response);
+    if (!sent) co_return ProxyError{ProxyReason::client_gone, "the client went away", {}};
   }
 }
 

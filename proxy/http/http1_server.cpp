@@ -22,7 +22,8 @@ Task<void> Http1Server::run() {
       if (!waited.ok()) co_return;
     }
     connection_.begin_request_head();
-    if (!co_await serve_one()) co_return;
+    const bool goes_on = co_await serve_one();
+    if (!goes_on) co_return;
   }
 }
 
