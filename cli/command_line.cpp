@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "cli/output.h"
 #include "cli/services.h"
+#include "config/invoking_user.h"
 #include "cli/signal_watch.h"
 #include "contract/result.h"
 
@@ -154,6 +155,13 @@ int run_chosen(Program& program, Output& output) {
   if (code) return *code;
   print_failure(output, command.shape(), program.verb(), code.error());
   return contract::to_int(contract::exit_code_of(code.error()));
+}
+
+// Run through sudo, everything is done as the user who ran it: state never becomes root's.
+Result<void> act_as_invoking_user() {
+  const auto user = config::find_invoking_user(current_environment());
+  if (!user) return user.error();
+  return *user ? config::act_as(**user) : Result<void>();
 }
 
 }  // namespace
