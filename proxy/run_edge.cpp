@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "certs/certificate_store.h"
+#include "config/invoking_user.h"
 #include "proxy/access_log.h"
 #include "proxy/control/control_thread.h"
 #include "proxy/edge_server.h"
@@ -118,6 +119,16 @@ void announce(const RunEdgeOptions& options, const EdgeServer& server, const std
   for (const std::string& notice : notices) options.announce(notice);
 }
 
+// Started through sudo, the ports are bound as root; everything else is done as the user, and root is given up for good.
+Result<BoundAddresses> open_ports(const ListenPlan& plan) {
+  Result<BoundAddresses> bound = [&plan] {
+    const config::RootAgain root;
+    return open_listening_sockets(plan);
+  }();
+  if (Result<void> forgotten = config::forget_root(); !forgotten) return std::move(forgotten).error();
+  return bound;
+}
+
 }  // namespace
 
 Result<void> run_edge(RunEdgeOptions options, const Clock& clock) {
@@ -132,7 +143,7 @@ Result<void> run_edge(RunEdgeOptions options, const Clock& clock) {
   Result<std::unique_ptr<TlsContext>> tls = TlsContext::create(**certificates);
   if (!tls) return std::move(tls).error();
   const ListenPlan plan = listen_plan(options.settings.edge);
-  Result<BoundAddresses> bound = open_listening_sockets(plan);
+  Result<BoundAddresses> bound = open_ports(plan);
   if (!bound) return std::move(bound).error();
 
   http::HttpServiceOptions service_options;
