@@ -37,7 +37,9 @@ Result<std::shared_ptr<const ServerCertificate>> load_given_certificate(const Gi
   if (!has_key(*certificate->leaf, *certificate->key)) {
     return invalid(given.private_key, "does not belong to " + given.certificate.string());
   }
-  if (is_authority(*certificate->leaf))
+  // A self-signed server certificate made by a plain `openssl req -x509` says CA:TRUE too, but it names a host.
+  const bool names_a_host = X509_get_ext_by_NID(certificate->leaf.get(), NID_subject_alt_name, -1) >= 0;
+  if (is_authority(*certificate->leaf) && !names_a_host)
     return invalid(given.certificate, "is a CA certificate, not a server's");
   certificate->not_before = not_before(*certificate->leaf);
   certificate->not_after = not_after(*certificate->leaf);
