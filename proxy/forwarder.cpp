@@ -43,7 +43,11 @@ Task<void> forward(http::Exchange& exchange, const ForwardContext& context) {
 
 Task<void> Forwarding::run() {
   http::RequestHead& request = exchange_.request();
-  if (Failure failure = choose_route()) co_return co_await answer(std::move(*failure));
+  Failure failure = choose_route();
+  if (failure) {
+    co_await answer(std::move(*failure));
+    co_return;
+  }
   ForwardedFacts facts{exchange_.peer(),
                        *authority_,
                        trusted_.contains(exchange_.peer().peer_ip),
@@ -52,8 +56,11 @@ Task<void> Forwarding::run() {
   state_.record.request_id = request_id_;
   // Only a request without a body is upgraded; a server may ignore the wish (RFC 9110, section 7.8).
   if (request.body.framing != http::Framing::none || wants_h2c(request)) request.upgrade = {};
-  if (!request.upgrade.empty()) co_return co_await run_upgrade();
-  co_await run_request();
+  if (request.upgrade.empty()) {
+    co_await run_request();
+  } else {
+    co_await run_upgrade();
+  }
 }
 
 Forwarding::Failure Forwarding::choose_route() {
@@ -111,11 +118,13 @@ Task<void> Forwarding::run_request() {
 Task<Forwarding::Failure> Forwarding::attempt(LeaseKind kind) {
   ++attempts_;
   sent_bytes_ = 0;
-  if (Failure failure = co_await lease(kind)) co_return failure;
+  Failure failure = co_await lease(kind);
+  if (failure) co_return failure;
   client_.emplace(lease_.stream(), worker_.buffers());
   exchange_.set_upstream(&lease_.stream());
   if (exchange_.client_gone()) co_return ProxyError{ProxyReason::client_gone, "the client went away", {}};
-  if (Failure failure = co_await send_request()) co_return failure;
+  failure = co_await send_request();
+  if (failure) co_return failure;
   if (!upload_complete_ && !uploading_) {
     uploading_ = true;
     if (exchange_.request().expects_continue) exchange_.expect_continue();

@@ -26,7 +26,11 @@ Task<void> Forwarding::run_upgrade() {
   ++attempts_;
   upload_complete_ = true;
   // A connection of its own, so that it need not come from the pool and never goes to it.
-  if (Failure failure = co_await lease(LeaseKind::fresh)) co_return co_await answer(std::move(*failure));
+  Failure failure = co_await lease(LeaseKind::fresh);
+  if (failure) {
+    co_await answer(std::move(*failure));
+    co_return;
+  }
   client_.emplace(lease_.stream(), worker_.buffers());
   exchange_.set_upstream(&lease_.stream());
   std::string& text = state_.upstream_text;
@@ -36,7 +40,6 @@ Task<void> Forwarding::run_upgrade() {
   nothing.last = true;
   client_->start_request(http::Framing::none);
   const IoResult sent = co_await client_->send(text, nothing, no_trailers);
-  Failure failure;
   if (sent.status == IoStatus::cancelled) {
     failure = ProxyError{ProxyReason::client_gone, "the client went away", {}};
   } else {

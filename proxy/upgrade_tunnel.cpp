@@ -23,7 +23,8 @@ Task<bool> copy(TunnelEnd from, ByteStream& to, BufferPool& buffers, std::uint64
       co_return ended.ok();
     }
     if (!got.ok()) co_return false;
-    const IoResult sent = co_await to.write({block.data(), got.bytes});
+    const std::string_view received(block.data(), got.bytes);
+    const IoResult sent = co_await to.write(received);
     bytes += sent.bytes;
     if (!sent.ok()) co_return false;
   }
