@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "worktree/git/checkout_info.h"
 #include "worktree/git/unsaved_work.h"
@@ -76,6 +77,8 @@ class BranchResource final : public Resource {
   }
 
   Result<Change> remove() override {
+    // The whole clone is gone, and its branches with it.
+    if (!path_exists(repository_)) return Change{kind(), name(), Action::none, {}};
     const auto lock = locks_.lock_repository(repository_);
     if (!lock) return lock.error();
     auto tip = find_tip();

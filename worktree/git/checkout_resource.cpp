@@ -80,7 +80,9 @@ class CheckoutResource final : public Resource {
     if (!git_lock) return git_lock.error();
     auto situation = look();
     if (!situation) return situation.error();
-    const bool is_new = !situation->is_sound();
+    auto is_whole = is_whole_checkout(*situation);
+    if (!is_whole) return is_whole.error();
+    const bool is_new = !*is_whole;
     std::string detail;
     if (is_new) {
       if (auto cleared = clear_half_made(*situation); !cleared) return cleared.error();
@@ -93,6 +95,7 @@ class CheckoutResource final : public Resource {
   }
 
   Result<Change> remove() override {
+    if (!path_exists(record_.repository)) return remove_without_repository();
     const auto repository_lock = locks_.lock_repository(record_.repository);
     if (!repository_lock) return repository_lock.error();
     const auto git_lock = locks_.lock_git(record_.id);
@@ -121,6 +124,12 @@ class CheckoutResource final : public Resource {
   }
 
  private:
+  // The clone is gone; what stands at the path then cannot be asked what it is.
+  Result<Change> remove_without_repository() const {
+    if (path_exists(record_.path)) return checkout_broken(record_.path, "its repository is gone");
+    return Change{kind(), name(), Action::none, {}};
+  }
+
   Result<Situation> look() {
     auto worktrees = list_worktrees(git_, record_.repository);
     if (!worktrees) return worktrees.error();
@@ -182,8 +191,29 @@ class CheckoutResource final : public Resource {
     return Finding{Presence::foreign, problem.text(), {std::move(problem)}};
   }
 
+  // A checkout that a killed run made and never called its own counts only if git finished it: nothing may be missing.
+  Result<bool> is_whole_checkout(const Situation& situation) {
+    if (!situation.is_sound()) return false;
+    auto unclaimed = is_unclaimed();
+    if (!unclaimed) return unclaimed.error();
+    if (!*unclaimed) return true;
+    const auto status = git_.run(record_.path, {"status", "--porcelain", "-z", "--untracked-files=no"});
+    if (!status) return status.error();
+    return status->ok() && status->out.empty();
+  }
+
+  // Made by an unfinished run of ours, and never used by anybody since it has no identity yet.
+  Result<bool> is_unclaimed() {
+    if (!begun_by_us_) return false;
+    auto info = inspect_exactly(git_, record_.path);
+    if (!info) return info.error();
+    auto identity = load_identity(info->git_dir);
+    if (!identity) return identity.error();
+    return !identity->has_value();
+  }
+
   Result<void> clear_half_made(const Situation& situation) {
-    if (!may_be_made_anew(situation)) return path_occupied(record_.path, "something else is there");
+    if (!situation.is_sound() && !may_be_made_anew(situation)) return path_occupied(record_.path, "something else is there");
     if (situation.exists && !situation.is_empty) {
       if (auto removed = remove_tree(record_.path); !removed) return removed;
     }
@@ -199,7 +229,8 @@ class CheckoutResource final : public Resource {
 
   // Returns what is worth telling, such as that a hook failed.
   Result<std::string> add(const Situation& before, const FileLock& git_lock) {
-    std::vector<std::string> arguments{"worktree", "add", "--lock", "--reason", std::string(kOurLockReason)};
+    // Not with `--lock`: while it works git locks the worktree itself with a reason that tells a half-made one.
+    std::vector<std::string> arguments{"worktree", "add"};
     // Git has a branch in one checkout only; a further instance stands on the same commit.
     if (before.elsewhere || record_.branch.empty()) arguments.emplace_back("--detach");
     arguments.insert(arguments.end(), {"--", record_.path.string(), record_.branch.empty() ? record_.base : record_.branch});

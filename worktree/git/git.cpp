@@ -7,8 +7,24 @@
 #include "worktree/git/git_environment.h"
 
 namespace hedge::worktree {
+namespace {
+
+// The reason with which git locks a worktree that it is making is a translated text, the only one that we compare.
+// Everything else of the locale stays, for the hooks.
+void use_untranslated_messages(Environment& environment) {
+  if (const auto all = environment.find("LC_ALL"); all != environment.end()) {
+    environment["LANG"] = all->second;
+    environment.erase(all);
+  }
+  environment.erase("LANGUAGE");
+  environment["LC_MESSAGES"] = "C";
+}
+
+}  // namespace
+
 Git::Git(CommandRunner& runner, Environment environment)
     : runner_(runner), environment_(without_repository_variables(std::move(environment))) {
+  use_untranslated_messages(environment_);
   environment_["GIT_TERMINAL_PROMPT"] = "0";
   // Looking must not take the index lock from somebody who works in the checkout.
   environment_["GIT_OPTIONAL_LOCKS"] = "0";
