@@ -44,7 +44,9 @@ void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_fi
 void Database::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
 
 Statement& Statement::bind(int index, std::string_view text) {
-  sqlite3_bind_text(statement_.get(), index, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
+  // A null pointer would bind NULL, and an empty view may have one.
+  const char* bytes = text.data() == nullptr ? "" : text.data();
+  sqlite3_bind_text(statement_.get(), index, bytes, static_cast<int>(text.size()), SQLITE_TRANSIENT);
   return *this;
 }
 
