@@ -14,6 +14,8 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
+constexpr auto kCancelLimit = std::chrono::seconds(5);
+
 struct ClearResult {
   void operator()(PGresult* result) const { PQclear(result); }
 };
@@ -73,7 +75,11 @@ std::string_view state_in(std::string_view message) {
     std::string_view word = trim(message.substr(colon + 1));
     if (word.size() <= kStateBytes || word[kStateBytes] != ':') continue;
     word = word.substr(0, kStateBytes);
-    if (word.find_first_not_of("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == std::string_view::npos) return word;
+    // "FATAL" and "ERROR" have the same shape, but every code has a digit.
+    if (word.find_first_not_of("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == std::string_view::npos &&
+        word.find_first_of("0123456789") != std::string_view::npos) {
+      return word;
+    }
   }
   return {};
 }
@@ -94,6 +100,7 @@ Error query_error(PGconn* connection, const PGresult* result) {
       .with_id("database_unreachable");
 }
 
+// Ends the running statement, and reads what it still says, so that the connection can be used again.
 void cancel(PGconn* connection) {
   constexpr std::size_t kMessageBytes = 256;  // as libpq documents
   std::array<char, kMessageBytes> message{};
@@ -101,6 +108,13 @@ void cancel(PGconn* connection) {
   if (cancel == nullptr) return;
   PQcancel(cancel, message.data(), static_cast<int>(message.size()));
   PQfreeCancel(cancel);
+  const auto deadline = SteadyClock::now() + kCancelLimit;
+  while (true) {
+    while (PQisBusy(connection) == 1) {
+      if (!wait_for_socket(connection, POLLIN, deadline) || PQconsumeInput(connection) != 1) return;
+    }
+    if (PgResult(PQgetResult(connection)) == nullptr) return;
+  }
 }
 
 }  // namespace
