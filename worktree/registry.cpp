@@ -283,12 +283,13 @@ Result<void> Registry::update(const WorktreeRecord& record) {
   return state_.change([&record](sqlite::Database& database) -> Result<void> {
     auto statement = database.prepare(
         "UPDATE worktrees SET state = ?, branch = ?, branch_origin = ?, upstream = ?, base = ?, path = ?, git_dir = ?, "
-        "main_checkout = ?, with_stack = ? WHERE id = ?");
+        "main_checkout = ?, with_stack = ?, repository = ? WHERE id = ?");
     if (!statement) return statement.error();
     statement->bind(1, to_string(record.state)).bind(2, record.branch).bind(3, to_string(record.branch_origin));
     statement->bind(4, record.upstream).bind(5, record.base).bind(6, record.path.string());
     statement->bind(7, record.git_dir.string()).bind(8, record.main_checkout.string());
-    statement->bind(9, std::int64_t{record.stack == StackWish::with_stack ? 1 : 0}).bind(10, record.id);
+    statement->bind(9, std::int64_t{record.stack == StackWish::with_stack ? 1 : 0});
+    statement->bind(10, record.repository.string()).bind(11, record.id);
     auto done = statement->step();
     if (!done) return done.error();
     if (database.changes() != 1) {

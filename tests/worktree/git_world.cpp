@@ -147,6 +147,7 @@ void TokenKind::publish(const PlanInput& input, Values& values) const {
 }
 
 Result<std::vector<ResourceSpec>> TokenKind::plan(const PlanInput& input, const Values&) const {
+  if (input.names.database.empty()) return std::vector<ResourceSpec>();  // main's data is configured, not made
   return std::vector<ResourceSpec>{{kind(), input.names.database, "{}"}};
 }
 
@@ -173,13 +174,13 @@ config::ProjectConfig shop_config() {
 
 }  // namespace
 
-Manager::Manager(const GitWorld& world, StepObserver& observer)
+Manager::Manager(const GitWorld& world, StepObserver& observer, const Environment& environment)
     : config(shop_config()),
       state(open_state(world.paths())),
       registry(state, clock),
       ledger(state, clock),
       ports(state),
-      git(runner, world.environment()),
+      git(runner, environment),
       locks(world.paths()),
       lifecycle(LifecycleParts{registry, ledger, git, kinds, locks, observer}) {
   fs::create_directories(token_directory(world));

@@ -85,7 +85,8 @@ class TokenKind final : public ResourceKind {
 // Everything that one process of the manager works with, over the world's state directory.
 class Manager {
  public:
-  Manager(const GitWorld& world, StepObserver& observer);
+  Manager(const GitWorld& world, StepObserver& observer) : Manager(world, observer, world.environment()) {}
+  Manager(const GitWorld& world, StepObserver& observer, const Environment& environment);
 
   Result<Lifecycle::CreateOutcome> create(const std::filesystem::path& caller, const CreateRequest& request);
   Result<Lifecycle::CreateOutcome> create(const std::filesystem::path& caller, const std::string& branch) {

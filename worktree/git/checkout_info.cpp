@@ -1,6 +1,7 @@
 #include "worktree/git/checkout_info.h"
 
 #include <system_error>
+#include <utility>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -37,27 +38,48 @@ Result<fs::path> ask_path(Git& git, const fs::path& directory, const char* what)
   return canonical_or_same(*text);
 }
 
-}  // namespace
+// The usual case in one process: a checkout whose paths are free of newlines. False: ask one by one.
+Result<bool> ask_at_once(Git& git, const fs::path& directory, CheckoutInfo& info) {
+  constexpr std::size_t kLines = 4;  // three paths and what follows the last newline
+  const auto output = git.run(directory, {"rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir",
+                                          "--show-toplevel"});
+  if (!output) return output.error();
+  const auto lines = split(output->out, '\n');
+  if (!output->ok() || lines.size() != kLines) return false;
+  info.git_dir = canonical_or_same(lines[0]);
+  info.repository = canonical_or_same(lines[1]);
+  info.top = canonical_or_same(lines[2]);
+  return true;
+}
 
-Result<CheckoutInfo> inspect_checkout(Git& git, const fs::path& directory) {
+Result<void> ask_one_by_one(Git& git, const fs::path& directory, CheckoutInfo& info) {
   const auto inside = git.run(directory, {"rev-parse", "--is-bare-repository", "--is-inside-work-tree"});
   if (!inside) return inside.error();
   // Everything that is wrong with a repository makes this fail; that there is none is by far the usual case.
   if (!inside->ok()) return not_a_repository(directory).with_cause(git_error({"rev-parse"}, *inside));
-  const bool has_tree = inside->out.ends_with("true\n");
-  CheckoutInfo info;
   auto git_dir = ask_path(git, directory, "--git-dir");
   auto common = ask_path(git, directory, "--git-common-dir");
   if (!git_dir) return git_dir.error();
   if (!common) return common.error();
   info.git_dir = std::move(*git_dir);
   info.repository = std::move(*common);
-  info.kind = info.git_dir == info.repository ? WorktreeKind::main : WorktreeKind::linked;
-  if (has_tree) {
-    auto top = ask_path(git, directory, "--show-toplevel");
-    if (!top) return top.error();
-    info.top = std::move(*top);
+  if (!inside->out.ends_with("true\n")) return {};
+  auto top = ask_path(git, directory, "--show-toplevel");
+  if (!top) return top.error();
+  info.top = std::move(*top);
+  return {};
+}
+
+}  // namespace
+
+Result<CheckoutInfo> inspect_checkout(Git& git, const fs::path& directory) {
+  CheckoutInfo info;
+  auto is_known = ask_at_once(git, directory, info);
+  if (!is_known) return is_known.error();
+  if (!*is_known) {
+    if (auto asked = ask_one_by_one(git, directory, info); !asked) return asked.error();
   }
+  info.kind = info.git_dir == info.repository ? WorktreeKind::main : WorktreeKind::linked;
   const auto branch = git.run(directory, {"symbolic-ref", "--quiet", "HEAD"});
   if (!branch) return branch.error();
   if (branch->ok()) info.branch = short_branch(trim(branch->out));
