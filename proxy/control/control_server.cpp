@@ -21,6 +21,8 @@ using asio::local::stream_protocol;
 
 namespace {
 
+constexpr std::chrono::milliseconds kLinger{1000};
+
 using Stream = beast::basic_stream<stream_protocol>;
 using Parser = http::request_parser<http::string_body>;
 using Response = http::response<http::string_body>;
@@ -127,7 +129,22 @@ class ControlServer::Impl {
     stream.expires_after(limits_.request);
     auto [write_failure, written] = co_await await_asio<std::size_t>(
         [&](auto done) { http::async_write(stream, response, std::move(done)); });
+    if (failure && !write_failure) co_await linger(stream);
     co_return keep_alive && !write_failure;
+  }
+
+  // A refused client may still be sending: closing now would take the answer away from it (RFC 9112, 9.6).
+  Task<void> linger(Stream& stream) {
+    constexpr int kMostBlocks = 256;
+    error_code ignored;
+    stream.socket().shutdown(stream_protocol::socket::shutdown_send, ignored);
+    stream.expires_after(kLinger);
+    std::vector<char> block(16384);
+    for (int i = 0; i < kMostBlocks; ++i) {
+      auto [failure, bytes] = co_await await_asio<std::size_t>(
+          [&](auto done) { stream.async_read_some(asio::buffer(block), std::move(done)); });
+      if (failure) co_return;
+    }
   }
 
   // The first bytes of the next request. False: the peer went away, or was silent for too long.

@@ -186,6 +186,7 @@ Task<EngineResult<EngineReply>> DockerClient::Impl::fetch(std::string target, St
   Connection connection(*this);
   if (auto failure = co_await send(connection, std::move(target), deadline)) co_return std::move(*failure);
   beast::flat_buffer buffer;
+  buffer.reserve(kBlockBytes);
   http::response_parser<http::string_body> parser;
   parser.body_limit(kMaxBodyBytes);
   auto [failure, bytes] = co_await await_asio<std::size_t>(
@@ -227,7 +228,11 @@ ProxyError refused_version(const EngineAddress& address, const std::string& vers
 
 class DockerClient::Impl::BodyStream final : public DockerClient::Stream {
  public:
-  explicit BodyStream(Impl& impl) : impl_(impl), connection_(impl) { parser_.body_limit(boost::none); }
+  explicit BodyStream(Impl& impl) : impl_(impl), connection_(impl) {
+    parser_.body_limit(boost::none);
+    // Beast reads as much as there is room for, and 512 bytes where nothing was reserved.
+    buffer_.reserve(kBlockBytes);
+  }
 
   Task<std::optional<ProxyError>> start(std::string target, SteadyTime deadline) {
     if (auto failure = co_await impl_.send(connection_, std::move(target), deadline)) co_return failure;

@@ -219,7 +219,7 @@ Task<void> DockerEngine::watch() {
       co_await follow(std::move(*stream));
       is_watching_ = false;
       if (now() - began >= kSteadyStream) backoff_->reset();
-    } else if (!std::exchange(was_told, true)) {
+    } else if (!is_shut_down_ && !std::exchange(was_told, true)) {
       log::warning("docker: {}; trying again", std::get<ProxyError>(opened).detail);
     }
     if (!is_shut_down_) co_await backoff_->pause();

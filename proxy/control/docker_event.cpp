@@ -50,9 +50,10 @@ bool LineSplitter::add(std::string_view bytes) {
   pending_.erase(0, consumed_);
   consumed_ = 0;
   pending_ += bytes;
-  const auto last_end = pending_.rfind('\n');
-  const std::size_t open = last_end == std::string::npos ? pending_.size() : pending_.size() - last_end - 1;
-  return open <= kLongestLine;
+  // Only the new bytes are looked at: a long line arrives in many pieces.
+  const auto last_end = bytes.rfind('\n');
+  open_ = last_end == std::string_view::npos ? open_ + bytes.size() : bytes.size() - last_end - 1;
+  return open_ <= kLongestLine;
 }
 
 std::optional<std::string> LineSplitter::next() {

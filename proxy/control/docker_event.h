@@ -35,7 +35,8 @@ class LineSplitter {
 
  private:
   std::string pending_;
-  std::size_t consumed_ = 0;
+  std::size_t consumed_ = 0;  // of pending_, by lines that were given out
+  std::size_t open_ = 0;      // bytes after the last line's end
 };
 
 }  // namespace hedge::proxy

@@ -130,8 +130,8 @@ void FakeEngine::serve(Peer& peer) {
     if (got <= 0) return;
     head.append(block.data(), static_cast<std::size_t>(got));
   }
-  const auto fields = split(head.substr(0, head.find('\r')), ' ');
-  answer(peer, std::string(fields.at(1)));
+  const std::string first_line = head.substr(0, head.find('\r'));
+  answer(peer, std::string(split(first_line, ' ').at(1)));
   // The descriptor stays open until stop(), which shuts it down; ending the sending side is what the client sees.
   if (!peer.is_stream) {
     const std::lock_guard lock(mutex_);
@@ -148,6 +148,7 @@ void FakeEngine::answer(Peer& peer, const std::string& target) {
     out = make_answer(peer, target);
     if (target.find("/containers/") != std::string::npos) hook = before_inspected_;
   }
+  changed_.notify_all();
   // The answer is what was true before the hook: a test makes it stale here.
   if (hook) hook();
   write_all(peer.fd.get(), out);
