@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "worktree/git/checkout_info.h"
+#include "worktree/git/directory_removal.h"
 #include "worktree/identity.h"
 
 namespace hedge::worktree {
@@ -70,6 +71,8 @@ Result<DestroyReport> weigh(Git& git, const WorktreeRecord& record, const Destro
     report.recovery_ref = std::move(*reference);
     report.discarded = std::move(*work);
   }
+  // Before anything is removed: data that is gone does not come back because a file could not be deleted.
+  if (auto removable = require_removable(record.path); !removable) return removable.error();
   auto ignored = list_ignored(git, record.path);
   if (!ignored) return ignored.error();
   report.ignored = std::move(*ignored);

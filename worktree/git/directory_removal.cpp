@@ -21,7 +21,13 @@ Error not_removable(const fs::path& path, int number) {
       .with_hint("files of another user, written by a container, are in the way; nothing has been removed");
 }
 
-// Entries go if their directory can be written and searched. Directories of our own are made writable on the way.
+}  // namespace
+
+fs::path doomed_path(const fs::path& path, std::string_view id) {
+  return path.parent_path() / (".hedge-removing-" + std::string(id));
+}
+
+// Entries go if their directory can be written and searched.
 Result<void> require_removable(const fs::path& root) {
   std::error_code failure;
   const auto check = [](const fs::path& directory) -> Result<void> {
@@ -39,12 +45,6 @@ Result<void> require_removable(const fs::path& root) {
   }
   if (failure) return not_removable(root, failure.value());
   return {};
-}
-
-}  // namespace
-
-fs::path doomed_path(const fs::path& path, std::string_view id) {
-  return path.parent_path() / (".hedge-removing-" + std::string(id));
 }
 
 Result<void> move_aside(const fs::path& path, const fs::path& doomed) {
