@@ -70,7 +70,8 @@ class Creation {
     for (const worktree::ResourceSpec& step : subject.plan.steps) {
       if (!only_checkout || step.kind == "checkout" || step.kind == "branch") steps.push_back(step);
     }
-    auto outcome = tools_.lifecycle.create(subject.record, steps);
+    using Extent = worktree::Lifecycle::Extent;
+    auto outcome = tools_.lifecycle.create(subject.record, steps, only_checkout ? Extent::part : Extent::whole);
     if (!outcome) return outcome.error();
     subject.record = std::move(outcome->record);
     for (worktree::Change& change : outcome->changes) {

@@ -42,7 +42,7 @@ Result<std::vector<ResourceSpec>> steps_to_start(const Subject& subject, const P
 Result<void> start(const Instruments& tools, Subject& subject, const PowerOptions& options, ContractResult& result) {
   auto steps = steps_to_start(subject, options);
   if (!steps) return steps.error();
-  auto outcome = tools.lifecycle.create(subject.record, *steps);
+  auto outcome = tools.lifecycle.create(subject.record, *steps, worktree::Lifecycle::Extent::part);
   const auto stopped_at = tools.narrator.open_step();
   if (outcome) {
     subject.record = outcome->record;

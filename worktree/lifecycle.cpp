@@ -116,7 +116,7 @@ Result<WorktreeRecord> Lifecycle::refresh(WorktreeRecord record) {
 }
 
 Result<Lifecycle::CreateOutcome> Lifecycle::create(const WorktreeRecord& record,
-                                                   const std::vector<ResourceSpec>& plan) {
+                                                   const std::vector<ResourceSpec>& plan, Extent extent) {
   const auto lock = parts_.locks.lock_work(record.id);
   if (!lock) return lock.error();
   // Another run may have worked on it while we waited.
@@ -127,7 +127,7 @@ Result<Lifecycle::CreateOutcome> Lifecycle::create(const WorktreeRecord& record,
   }
   CreateOutcome outcome;
   outcome.record = std::move(**current);
-  outcome.record.state = WorktreeState::creating;
+  if (extent == Extent::whole) outcome.record.state = WorktreeState::creating;
   if (auto updated = parts_.registry.update(outcome.record); !updated) return updated.error();
   Runner runner(parts_.ledger, parts_.kinds, parts_.observer);
   for (const ResourceSpec& spec : plan) {
@@ -139,9 +139,10 @@ Result<Lifecycle::CreateOutcome> Lifecycle::create(const WorktreeRecord& record,
     if (!refreshed) return refreshed.error();
     outcome.record = std::move(*refreshed);
   }
+  if (auto touched = parts_.registry.touch(outcome.record.id); !touched) return touched.error();
+  if (extent == Extent::part) return outcome;
   outcome.record.state = WorktreeState::ready;
   if (auto updated = parts_.registry.update(outcome.record); !updated) return updated.error();
-  if (auto touched = parts_.registry.touch(outcome.record.id); !touched) return touched.error();
   return outcome;
 }
 

@@ -47,13 +47,15 @@ class Lifecycle {
   // The record of the checkout that the caller stands in (linked with --adopt, or main).
   Result<WorktreeRecord> adopt(const Located& here, const config::ProjectConfig& config);
 
-  // Makes or mends everything in `plan`; on success the record is ready. Takes the worktree's lock.
-  // On failure what was made stays, in the ledger: a second run goes on from there.
+  // Makes or mends everything in `plan`; after a whole plan the record is ready, after a part of one it stays as it was.
+  // Takes the worktree's lock. On failure what was made stays, in the ledger: a second run goes on from there.
+  enum class Extent { whole, part };
   struct CreateOutcome {
     WorktreeRecord record;  // as it is now
     std::vector<Change> changes;
   };
-  Result<CreateOutcome> create(const WorktreeRecord& record, const std::vector<ResourceSpec>& plan);
+  Result<CreateOutcome> create(const WorktreeRecord& record, const std::vector<ResourceSpec>& plan,
+                               Extent extent = Extent::whole);
 
   // Works from the ledger. A worktree that is already gone is an empty report.
   // Errors: refused `unsaved_work` (the hints list what would be lost), `operation_in_progress`, `worktree_locked`,

@@ -195,6 +195,20 @@ TEST_F(EnvFileTest, AnUnknownPlaceholderIsRefusedBeforeAnythingIsMade) {
   EXPECT_FALSE(path_exists(worktree()));
 }
 
+TEST_F(EnvFileTest, APartOfThePlanDoesNotMakeTheWorktreeReady) {
+  auto located = locate(manager_.git, manager_.registry, repository_);
+  ASSERT_TRUE(located);
+  const auto record = manager_.lifecycle.admit(*located, manager_.config, {"x", {}, {}, StackWish::with_stack});
+  ASSERT_TRUE(record);
+  const std::vector<ResourceSpec> part{{"branch", "x", "{\"base\":\"" + record->base + "\",\"origin\":\"ours\"}"},
+                                       {"checkout", "x", "{}"}};
+  const auto outcome = manager_.lifecycle.create(*record, part, Lifecycle::Extent::part);
+  ASSERT_TRUE(outcome) << outcome.error().to_string();
+  EXPECT_TRUE(path_exists(worktree() / "README"));
+  EXPECT_EQ(manager_.registry.find(record->id)->value().state, WorktreeState::creating);
+  EXPECT_EQ(manager_.create(repository_, "x")->record.state, WorktreeState::ready);
+}
+
 TEST_F(EnvFileTest, TheRouteFollowsTheWorktree) {
   ASSERT_TRUE(manager_.create(repository_, "x"));
   const auto routes = manager_.routes.load_all()->routes;
