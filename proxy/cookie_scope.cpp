@@ -1,5 +1,8 @@
 #include "proxy/cookie_scope.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "base/text.h"
 
 namespace hedge::proxy {
@@ -26,20 +29,17 @@ bool is_wider(std::string_view domain, std::string_view host) {
 }  // namespace
 
 std::optional<NarrowedCookie> narrow_cookie(std::string_view set_cookie, std::string_view host) {
-  bool wide = false;
-  for (const std::string_view attribute : split(set_cookie, ';')) {
-    if (is_domain_attribute(attribute)) wide = wide || is_wider(attribute_value(attribute), host);
-  }
+  // The first element is the cookie itself, which may be called "domain", too.
+  const std::vector<std::string_view> elements = split(set_cookie, ';');
+  const bool wide = std::any_of(elements.begin() + 1, elements.end(), [host](std::string_view attribute) {
+    return is_domain_attribute(attribute) && is_wider(attribute_value(attribute), host);
+  });
   if (!wide) return std::nullopt;
   NarrowedCookie narrowed;
-  bool first = true;
-  for (const std::string_view attribute : split(set_cookie, ';')) {
-    // The pair itself may be called "domain".
-    if (!first && is_domain_attribute(attribute)) continue;
-    if (!first) narrowed.value.push_back(';');
-    narrowed.value.append(attribute);
-    if (first) narrowed.name = std::string(trim(attribute.substr(0, attribute.find('='))));
-    first = false;
+  narrowed.name = std::string(trim(elements[0].substr(0, elements[0].find('='))));
+  narrowed.value = std::string(elements[0]);
+  for (auto attribute = elements.begin() + 1; attribute != elements.end(); ++attribute) {
+    if (!is_domain_attribute(*attribute)) narrowed.value.append(";").append(*attribute);
   }
   narrowed.value.append("; Domain=").append(host);
   return narrowed;

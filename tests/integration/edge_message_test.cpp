@@ -62,8 +62,10 @@ TEST(EdgeMessages, E34_ATargetNeverSelectsAnUpstream) {
   for (const std::string target : {"//beta.dev.localhost/secret", "///x", "/\\\\x", "//user@beta.dev.localhost/"}) {
     EXPECT_EQ(body_of(get(edge.plain_port(), kAlpha, target)), "alpha") << target;
     EXPECT_EQ(alpha.count("GET " + target + " HTTP/1.1\r\n"), 1) << target;
-    fetch(edge.plain_port(), "GET " + target + "?ws HTTP/1.1\r\nHost: alpha.dev.localhost\r\nUpgrade: websocket\r\n"
-                                 "Connection: Upgrade\r\nX: ");
+    PeerConnection socket = PeerConnection::to(edge.plain_port());
+    socket.send("GET " + target + " HTTP/1.1\r\nHost: alpha.dev.localhost\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n");
+    EXPECT_EQ(socket.read_until("alpha"), ok_response("alpha")) << target;
+    EXPECT_EQ(alpha.count("GET " + target + " HTTP/1.1\r\n"), 2) << target;
   }
   EXPECT_EQ(beta.accepted(), 0);
 }

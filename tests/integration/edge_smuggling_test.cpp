@@ -89,7 +89,7 @@ TEST_F(Smuggling, NoOddLinePasses) {
       "GET / HTTP/1.1\r\nHost: alpha.dev.localhost\r\nX: 1\rY: 2\r\n\r\n",
       "GET / HTTP/1.1\r\nHost: alpha.dev.localhost\r\nX: 1\r\n folded\r\n\r\n",
       "GET / HTTP/1.1\r\nHost : alpha.dev.localhost\r\n\r\n",
-      std::string("GET / HTTP/1.1\r\nHost: alpha.dev.localhost\r\nX: a\0b\r\n\r\n", 51),
+      std::string("GET / HTTP/1.1\r\nHost: alpha.dev.localhost\r\nX: a\0b\r\n\r\n", 53),
       "GET / HTTP/2.0\r\nHost: alpha.dev.localhost\r\n\r\n",
   };
   for (const std::string& head : heads) EXPECT_EQ(status_of(attack(head)), 400) << head;

@@ -26,6 +26,11 @@ sockaddr_in loopback(std::uint16_t port) {
 
 }  // namespace
 
+PeerConnection::PeerConnection(UniqueFd socket) : socket_(std::move(socket)) {
+  const int on = 1;
+  ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
 PeerConnection PeerConnection::to(std::uint16_t port) {
   UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const sockaddr_in address = loopback(port);
@@ -45,8 +50,6 @@ bool PeerConnection::send(std::string_view bytes) {
 }
 
 bool PeerConnection::send_slowly(std::string_view bytes) {
-  const int on = 1;
-  ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   return std::all_of(bytes.begin(), bytes.end(), [this](const char& byte) { return send({&byte, 1}); });
 }
 

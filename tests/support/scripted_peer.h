@@ -21,7 +21,8 @@ inline constexpr std::chrono::milliseconds kPeerLimit{10'000};
 // One connection, blocking. A call that reaches the limit or fails returns what there is; tests look at the bytes.
 class PeerConnection {
  public:
-  explicit PeerConnection(UniqueFd socket) : socket_(std::move(socket)) {}
+  // Without Nagle's delay: what is sent leaves at once.
+  explicit PeerConnection(UniqueFd socket);
   // Requires: something listens on 127.0.0.1:port.
   static PeerConnection to(std::uint16_t port);
 

@@ -1,0 +1,145 @@
+#include "proxy/access_log.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/support/temporary_directory.h"
+
+namespace hedge::proxy {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+AccessRecord record() {
+  AccessRecord record;
+  record.start = std::chrono::system_clock::time_point(1764426600123ms);
+  record.peer = "127.0.0.1";
+  record.host = "alpha.dev.localhost";
+  record.method = "GET";
+  record.target = "/x?y";
+  record.scheme = "https";
+  record.request_id = "id";
+  record.worktree = "alpha";
+  record.upstream = "abc:8000";
+  record.status = 200;
+  record.bytes_out = 5;
+  record.connect = 17us;
+  return record;
+}
+
+TEST(AccessLines, AreOneJsonObjectWithTheFieldsOfTheRecord) {
+  std::string line;
+  AccessLineFormatter().append(line, record());
+  ASSERT_TRUE(line.ends_with("}\n"));
+  const auto json = nlohmann::json::parse(line);
+  EXPECT_EQ(json["time"], "2025-11-29T14:30:00.123Z");
+  EXPECT_EQ(json["host"], "alpha.dev.localhost");
+  EXPECT_EQ(json["worktree"], "alpha");
+  EXPECT_EQ(json["target"], "/x?y");
+  EXPECT_EQ(json["status"], 200);
+  EXPECT_EQ(json["bytes_out"], 5);
+  EXPECT_EQ(json["connect_us"], 17);
+  EXPECT_EQ(json["upstream"], "abc:8000");
+  EXPECT_FALSE(json.contains("error"));
+  EXPECT_FALSE(json.contains("retried"));
+}
+
+TEST(AccessLines, StayValidJsonAndOneLineWhateverAClientSends) {
+  AccessRecord hostile = record();
+  hostile.target = "/\"\\\n\r\t\x01\x7f\xff\xc3";
+  hostile.host = "\"},{\"";
+  hostile.error_id = "upstream_closed";
+  hostile.retried = true;
+  std::string line;
+  AccessLineFormatter().append(line, hostile);
+  EXPECT_EQ(line.find('\n'), line.size() - 1);
+  const auto json = nlohmann::json::parse(line);
+  EXPECT_EQ(json["host"], "\"},{\"");
+  EXPECT_EQ(json["error"], "upstream_closed");
+  EXPECT_EQ(json["retried"], true);
+}
+
+TEST(AccessLines, BoundTheTarget) {
+  const std::string target(10000, 'q');
+  AccessRecord large = record();
+  large.target = target;
+  std::string line;
+  AccessLineFormatter().append(line, large);
+  EXPECT_EQ(nlohmann::json::parse(line)["target"].get<std::string>().size(), AccessLineFormatter::kMaxTargetBytes);
+}
+
+TEST(AccessLines, TellTheSecondAnewWhenItChanges) {
+  AccessLineFormatter formatter;
+  std::string lines;
+  AccessRecord next = record();
+  formatter.append(lines, next);
+  next.start += 1s;
+  formatter.append(lines, next);
+  EXPECT_NE(lines.find("14:30:00.123Z"), std::string::npos);
+  EXPECT_NE(lines.find("14:30:01.123Z"), std::string::npos);
+}
+
+TEST(AccessLogs, HoldEveryLineInItsOrderWhenTheyEnd) {
+  test::TemporaryDirectory directory;
+  std::string expected;
+  {
+    auto log = AccessLog::open(directory / "access.log");
+    ASSERT_TRUE(log);
+    for (int i = 0; i < 5000; ++i) {
+      const std::string line = "line " + std::to_string(i) + "\n";
+      (*log)->write(line);
+      expected += line;
+    }
+  }
+  EXPECT_TRUE(text_of(directory / "access.log") == expected);
+}
+
+TEST(AccessLogs, AreForTheirOwnerOnly) {
+  test::TemporaryDirectory directory;
+  ASSERT_TRUE(AccessLog::open(directory / "access.log"));
+  EXPECT_EQ(std::filesystem::status(directory / "access.log").permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+}
+
+TEST(AccessLogs, GoOnInANewFileAfterTheOldOneWasMovedAway) {
+  test::TemporaryDirectory directory;
+  {
+    auto log = AccessLog::open(directory / "access.log");
+    ASSERT_TRUE(log);
+    (*log)->write("old\n");
+    std::filesystem::rename(directory / "access.log", directory / "access.log.1");
+    (*log)->reopen();
+    // The file appears when the writer has opened it anew.
+    const auto limit = std::chrono::steady_clock::now() + 10s;
+    while (!std::filesystem::exists(directory / "access.log") && std::chrono::steady_clock::now() < limit)
+      std::this_thread::yield();
+    (*log)->write("new\n");
+  }
+  EXPECT_EQ(text_of(directory / "access.log.1"), "old\n");
+  EXPECT_EQ(text_of(directory / "access.log"), "new\n");
+}
+
+TEST(AccessLogs, DropAndCountWhatIsTooMuchInsteadOfWaiting) {
+  test::TemporaryDirectory directory;
+  auto log = AccessLog::open(directory / "access.log");
+  ASSERT_TRUE(log);
+  (*log)->write(std::string(AccessLog::kMaxPendingBytes + 1, 'x'));
+  EXPECT_EQ((*log)->dropped(), 1U);
+}
+
+TEST(AccessLogs, CannotBeOpenedWhereThereIsNoDirectory) {
+  test::TemporaryDirectory directory;
+  EXPECT_FALSE(AccessLog::open(directory / "missing" / "access.log"));
+}
+
+}  // namespace
+}  // namespace hedge::proxy
