@@ -1,9 +1,9 @@
 #include "config/edge_config.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <array>
+
+#include <arpa/inet.h>
 
 #include "base/text.h"
 
@@ -15,14 +15,18 @@ namespace {
 
 constexpr std::size_t kLongestUnixPath = 107;  // sun_path less its NUL
 
-// Source: Chromium's net/http/transport_security_state_static.json, the entries that are whole top-level domains.
+// Source: Chromium's net/http/transport_security_state_static.json, the entries that are whole top-level
+// domains.
 constexpr std::array<std::string_view, 41> kPreloadedTopLevels = {
-    "android", "app",   "azure",  "bank",  "bing",    "boo",       "channel", "chrome", "dad",     "day",  "dev",
-    "eat",     "esq",   "fly",    "foo",   "gle",     "gmail",     "google",  "hangout", "hotmail", "how", "ing",
-    "insurance", "meet", "meme",  "microsoft", "mov", "new",       "nexus",   "office", "page",    "phd",  "play",
-    "prof",    "rsvp",  "search", "skype", "windows", "xbox",      "youtube", "zip"};
+    "android", "app",     "azure",  "bank",    "bing",      "boo",  "channel", "chrome",    "dad",
+    "day",     "dev",     "eat",    "esq",     "fly",       "foo",  "gle",     "gmail",     "google",
+    "hangout", "hotmail", "how",    "ing",     "insurance", "meet", "meme",    "microsoft", "mov",
+    "new",     "nexus",   "office", "page",    "phd",       "play", "prof",    "rsvp",      "search",
+    "skype",   "windows", "xbox",   "youtube", "zip"};
 
-std::string_view top_level(std::string_view domain) { return domain.substr(domain.rfind('.') + 1); }
+std::string_view top_level(std::string_view domain) {
+  return domain.substr(domain.rfind('.') + 1);
+}
 
 // The family of a literal address, or none.
 std::optional<int> family_of(const std::string& ip) {
@@ -65,13 +69,17 @@ class EdgeReader {
     read_workers();
     config_.http = addresses("http", {});
     config_.https = addresses("https", {});
-    // Whoever names only the plain address wants just that: bench and containers do.
-    if (config_.http && !config_.https) config_.https.emplace();
+    // Whoever names the addresses of one kind wants just those, not the other kind's defaults beside them.
+    if (config_.http && !config_.https)
+      config_.https.emplace();
+    else if (config_.https && !config_.http)
+      config_.http.emplace();
     read_certificate();
     read_access_log();
     config_.dns_servers = addresses("dns_servers", 53).value_or(std::vector<SocketAddress>());
     read_durations();
-    table_.read_choice("cookies", config_.cookies, {{"narrow", CookieMode::narrow}, {"pass", CookieMode::pass}});
+    table_.read_choice("cookies", config_.cookies,
+                       {{"narrow", CookieMode::narrow}, {"pass", CookieMode::pass}});
     read_trusted_proxies();
     read_suffixes();
     read_docker();
@@ -103,14 +111,17 @@ class EdgeReader {
     return is_there ? std::optional(std::move(list)) : std::nullopt;
   }
 
-  std::optional<std::vector<SocketAddress>> addresses(std::string_view key, std::optional<std::uint16_t> default_port) {
+  std::optional<std::vector<SocketAddress>> addresses(std::string_view key,
+                                                      std::optional<std::uint16_t> default_port) {
     const auto list = texts(key);
     if (!list) return std::nullopt;
     std::vector<SocketAddress> out;
     for (const std::string& text : *list) {
       auto address = parse_socket_address(text, default_port);
-      if (address) out.push_back(std::move(*address));
-      else table_.problem(key, address.error().text());
+      if (address)
+        out.push_back(std::move(*address));
+      else
+        table_.problem(key, address.error().text());
     }
     return out;
   }
@@ -129,8 +140,10 @@ class EdgeReader {
   void read_certificate() {
     config_.certificate = path("certificate");
     config_.private_key = path("private_key");
-    if (config_.certificate && !config_.private_key) table_.problem("certificate", "private_key is missing beside it");
-    if (config_.private_key && !config_.certificate) table_.problem("private_key", "certificate is missing beside it");
+    if (config_.certificate && !config_.private_key)
+      table_.problem("certificate", "private_key is missing beside it");
+    if (config_.private_key && !config_.certificate)
+      table_.problem("private_key", "certificate is missing beside it");
   }
 
   void read_access_log() {
@@ -138,9 +151,12 @@ class EdgeReader {
     table_.read("access_log", text);
     if (!text) return;
     config_.access_log_off = *text == "off";
-    if (*text == "-") config_.access_log = fs::path("-");
-    else if (text->empty()) table_.problem("access_log", "a file, \"-\" or \"off\" is expected");
-    else if (!config_.access_log_off) config_.access_log = directory_ / *text;
+    if (*text == "-")
+      config_.access_log = fs::path("-");
+    else if (text->empty())
+      table_.problem("access_log", "a file, \"-\" or \"off\" is expected");
+    else if (!config_.access_log_off)
+      config_.access_log = directory_ / *text;
   }
 
   void read_durations() {
@@ -158,7 +174,8 @@ class EdgeReader {
     table_.read("trusted_proxies", config_.trusted_proxies);
     for (const std::string& peer : config_.trusted_proxies) {
       if (is_address_or_network(peer)) continue;
-      table_.problem("trusted_proxies", "\"" + printable(peer) + "\" is not an address or a network such as 10.0.0.0/8");
+      table_.problem("trusted_proxies",
+                     "\"" + printable(peer) + "\" is not an address or a network such as 10.0.0.0/8");
     }
   }
 
@@ -169,13 +186,16 @@ class EdgeReader {
     for (std::string& suffix : config_.suffixes) {
       suffix = ascii_lower(suffix);
       if (is_http_only && is_https_only_domain(suffix)) {
-        table_.problem("suffixes", "browsers open names below ." + std::string(top_level(suffix)) +
-                                       " only over HTTPS, and this edge has none (domain_preloaded)",
+        table_.problem("suffixes",
+                       "browsers open names below ." + std::string(top_level(suffix)) +
+                           " only over HTTPS, and this edge has none (domain_preloaded)",
                        "add an https address, or use a domain below .localhost or .test");
       }
       if (top_level(suffix) == "local") {
-        config_.warnings.push_back(table_.where("suffixes") + ": names below .local belong to multicast DNS and may "
-                                   "resolve slowly or not at all; a domain below .localhost or .test is safe");
+        config_.warnings.push_back(
+            table_.where("suffixes") +
+            ": names below .local belong to multicast DNS and may "
+            "resolve slowly or not at all; a domain below .localhost or .test is safe");
       }
     }
   }
@@ -186,7 +206,8 @@ class EdgeReader {
       table_.problem("docker_host", "\"unix:///path\" or \"tcp://host:port\" is expected");
     }
     table_.read("network", config_.network);
-    if (config_.network && config_.network->empty()) table_.problem("network", "a network's name or id is expected");
+    if (config_.network && config_.network->empty())
+      table_.problem("network", "a network's name or id is expected");
   }
 
   TomlTable table_;
@@ -198,8 +219,9 @@ class EdgeReader {
 
 Result<SocketAddress> parse_socket_address(std::string_view text, std::optional<std::uint16_t> default_port) {
   const auto wrong = [text] {
-    return Error(ErrorKind::invalid_input, "\"" + printable(text) +
-                                               "\" is not an address and port such as 127.0.0.1:8080 or [::1]:8080");
+    return Error(
+        ErrorKind::invalid_input,
+        "\"" + printable(text) + "\" is not an address and port such as 127.0.0.1:8080 or [::1]:8080");
   };
   SocketAddress out;
   std::string_view ip = text;

@@ -21,13 +21,15 @@ struct SocketAddress {
   bool operator==(const SocketAddress&) const = default;
 };
 // The port may be left out where `default_port` is given. Errors: invalid_input, saying what is accepted.
-Result<SocketAddress> parse_socket_address(std::string_view text, std::optional<std::uint16_t> default_port = {});
+Result<SocketAddress> parse_socket_address(std::string_view text,
+                                           std::optional<std::uint16_t> default_port = {});
 std::string to_string(const SocketAddress& address);
 
 enum class CookieMode { narrow, pass };
 
 struct EdgeConfig {
-  // Where the edge keeps routes, the CA and its logs. Default: the one of --state-dir or HEDGE_STATE_DIR, else XDG's.
+  // Where the edge keeps routes, the CA and its logs. Default: the one of --state-dir or HEDGE_STATE_DIR,
+  // else XDG's.
   std::optional<std::filesystem::path> state_dir;
   // The control socket (0600). Default: edge.sock in the runtime directory. At most 107 bytes.
   std::optional<std::filesystem::path> control;
@@ -36,7 +38,7 @@ struct EdgeConfig {
   // Addresses for plain HTTP. Default: 127.0.0.1 and ::1, port 80, else 8080. `http = []` listens on none.
   std::optional<std::vector<SocketAddress>> http;
   // Addresses for TLS. Default: 127.0.0.1 and ::1, port 443, else 8443. `https = []` listens on none.
-  // A file that gives only `http` listens on that alone.
+  // A file that gives only one of `http` and `https` listens on that alone.
   std::optional<std::vector<SocketAddress>> https;
   // One PEM certificate chain for all names instead of Hedge's own CA, with its key. Both or none.
   std::optional<std::filesystem::path> certificate;
@@ -51,28 +53,31 @@ struct EdgeConfig {
   std::chrono::milliseconds resolve_ttl{1000};
   // How long connecting to an upstream may take over all of its addresses, 1 ms to 60 s. Default: 2 s.
   std::chrono::milliseconds connect_timeout{2000};
-  // "narrow": a Set-Cookie whose Domain is wider than the worktree's own host is narrowed to it. "pass": left alone.
+  // "narrow": a Set-Cookie whose Domain is wider than the worktree's own host is narrowed to it. "pass": left
+  // alone.
   CookieMode cookies = CookieMode::narrow;
   // Peers (address or network in CIDR form) whose X-Forwarded-* fields are believed. Default: none.
   std::vector<std::string> trusted_proxies;
   // Domains whose names this edge serves and issues certificates for. Default: localhost.
   std::vector<std::string> suffixes{"localhost"};
-  // The Docker engine, "unix:///path" or "tcp://host:port". Default: DOCKER_HOST, else unix:///var/run/docker.sock.
+  // The Docker engine, "unix:///path" or "tcp://host:port". Default: DOCKER_HOST, else
+  // unix:///var/run/docker.sock.
   std::optional<std::string> docker_host;
-  // Name or id of the container network on which `docker:` upstreams are reached. Default: the edge's own networks if
-  // it runs in a container, else any bridge network that this host has a route to.
+  // Name or id of the container network on which `docker:` upstreams are reached. Default: the edge's own
+  // networks if it runs in a container, else any bridge network that this host has a route to.
   std::optional<std::string> network;
 
   // What is allowed but unwise, one line each, with its place in the file.
   std::vector<std::string> warnings;
 };
 
-// Reads [edge] of an open file. What is wrong becomes problems of the file, for TomlFile::finish() to tell; relative paths
-// are taken from `directory`. The other half of the file, [[routes]], is the router's: router/edge_settings.h.
+// Reads [edge] of an open file. What is wrong becomes problems of the file, for TomlFile::finish() to tell;
+// relative paths are taken from `directory`. The other half of the file, [[routes]], is the router's:
+// router/edge_settings.h.
 EdgeConfig read_edge_table(TomlFile& file, const std::filesystem::path& directory);
 
-// True if browsers insist on HTTPS for every name below (the whole top-level domain is in their HSTS preload lists), so that
-// a plain-HTTP site there can never be opened.
+// True if browsers insist on HTTPS for every name below (the whole top-level domain is in their HSTS preload
+// lists), so that a plain-HTTP site there can never be opened.
 bool is_https_only_domain(std::string_view domain);
 
 }  // namespace hedge::config

@@ -28,8 +28,10 @@ Error connection_error(Error error) {
           .with_hint("start it with `hedge edge start`")
           .with_cause(std::move(error));
     case ErrorKind::permission:
-    case ErrorKind::invalid_input: return std::move(error).with_context("ask the edge");
-    default: return std::move(error).with_context("ask the edge").with_id("edge_unresponsive");
+    case ErrorKind::invalid_input:
+      return std::move(error).with_context("ask the edge");
+    default:
+      return std::move(error).with_context("ask the edge").with_id("edge_unresponsive");
   }
 }
 
@@ -42,7 +44,8 @@ Error refusal(const HttpResponse& response) {
     if (body.contains("detail") && body["detail"].is_string()) detail = body["detail"].get<std::string>();
     if (body.contains("id") && body["id"].is_string()) id = body["id"].get<std::string>();
   }
-  return Error(ErrorKind::refused, "the edge refused: " + detail).with_id(id.empty() ? "edge_unresponsive" : id);
+  return Error(ErrorKind::refused, "the edge refused: " + detail)
+      .with_id(id.empty() ? "edge_unresponsive" : id);
 }
 
 Result<nlohmann::json> call(const std::filesystem::path& socket, const HttpRequest& request,
@@ -56,7 +59,8 @@ Result<nlohmann::json> call(const std::filesystem::path& socket, const HttpReque
   return body;
 }
 
-// Members that are missing or of another type keep their default: an older or newer edge is still worth asking.
+// Members that are missing or of another type keep their default: an older or newer edge is still worth
+// asking.
 template <class T>
 void read_number(const nlohmann::json& value, const char* name, T& out) {
   const auto found = value.find(name);
@@ -135,7 +139,8 @@ Result<PokeResult> EdgeClient::poke() const {
   return body.error();
 }
 
-std::filesystem::path find_control_socket(const std::filesystem::path& state, const std::filesystem::path& standard) {
+std::filesystem::path find_control_socket(const std::filesystem::path& state,
+                                          const std::filesystem::path& standard) {
   constexpr std::size_t kMaxNoteBytes = 4096;
   const auto note = read_file(state / kNoteName, kMaxNoteBytes);
   if (!note) return standard;

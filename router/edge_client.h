@@ -13,8 +13,8 @@
 namespace hedge::router {
 
 struct EdgeListener {
-  std::string scheme;   // "http" or "https"
-  std::string address;  // an IP literal, IPv6 without brackets
+  std::string scheme;      // "http" or "https"
+  std::string address;     // an IP literal, IPv6 without brackets
   std::uint16_t port = 0;  // the real one, also where 0 or a fallback was asked for
   bool operator==(const EdgeListener&) const = default;
 };
@@ -38,14 +38,16 @@ enum class PokeResult { delivered, edge_is_down };
 // Stateless: each call is one connection. Copies are cheap and may be used by any thread.
 class EdgeClient {
  public:
-  explicit EdgeClient(std::filesystem::path control_socket, std::chrono::milliseconds limit = std::chrono::seconds(2));
+  explicit EdgeClient(std::filesystem::path control_socket,
+                      std::chrono::milliseconds limit = std::chrono::seconds(2));
 
   // Errors (of every call): unavailable `edge_not_running`; permission; timed_out and io `edge_unresponsive`.
   Result<EdgeStatus> fetch_status() const;
   // Every route that the edge answers now, static ones included.
   Result<std::vector<Route>> fetch_routes() const;
-  // Makes the edge look at the route store at once. An edge that is down will read it when it starts: not an error.
-  // The store was written before: whatever happens here, a running edge sees the change within a second.
+  // Makes the edge look at the route store at once. An edge that is down will read it when it starts: not an
+  // error. The store was written before: whatever happens here, a running edge sees the change within a
+  // second.
   Result<PokeResult> poke() const;
 
  private:
@@ -53,9 +55,10 @@ class EdgeClient {
   std::chrono::milliseconds limit_;
 };
 
-// Where the edge of a state directory listens for control: what it noted in `state/edge-control` when it started with a
-// socket of its own choice, else `standard`.
-std::filesystem::path find_control_socket(const std::filesystem::path& state, const std::filesystem::path& standard);
+// Where the edge of a state directory listens for control: what it noted in `state/edge-control` when it
+// started with a socket of its own choice, else `standard`.
+std::filesystem::path find_control_socket(const std::filesystem::path& state,
+                                          const std::filesystem::path& standard);
 // Written by the edge when it starts.
 Result<void> note_control_socket(const std::filesystem::path& state, const std::filesystem::path& socket);
 

@@ -7,7 +7,8 @@
 namespace hedge::router {
 namespace {
 
-// Adds what is wrong with `key` to the file's problems; the error's own first hint says what to write instead.
+// Adds what is wrong with `key` to the file's problems; the error's own first hint says what to write
+// instead.
 void report(config::TomlTable& table, std::string_view key, const Error& error) {
   table.problem(key, error.text(), error.hints().empty() ? "" : error.hints().front());
 }
@@ -77,8 +78,10 @@ void check_suffixes(config::TomlFile& file, config::EdgeConfig& edge) {
   if (!table) return;
   for (std::string& suffix : edge.suffixes) {
     auto host = canonical_host(suffix);
-    if (host) suffix = std::move(*host);
-    else report(*table, "suffixes", host.error());
+    if (host)
+      suffix = std::move(*host);
+    else
+      report(*table, "suffixes", host.error());
   }
 }
 

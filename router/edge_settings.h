@@ -18,8 +18,8 @@ struct EdgeSettings {
 };
 
 // Resolves no name and touches nothing but the file.
-// Errors: `config_invalid` with every problem at line and column, also of hosts and upstreams, and a host that stands
-// twice; not_found, permission.
+// Errors: `config_invalid` with every problem at line and column, also of hosts and upstreams, and a host
+// that stands twice; not_found, permission.
 Result<EdgeSettings> load_edge_settings(const std::filesystem::path& file);
 Result<EdgeSettings> parse_edge_settings(std::string_view text, std::string name);
 

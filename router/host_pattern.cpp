@@ -1,9 +1,9 @@
 #include "router/host_pattern.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <array>
+
+#include <arpa/inet.h>
 
 #include "base/text.h"
 
@@ -14,7 +14,8 @@ constexpr std::size_t kLongestHost = 253;
 constexpr std::size_t kLongestLabel = 63;
 
 Error host_error(std::string_view text, std::string_view what) {
-  return Error(ErrorKind::invalid_input, "host \"" + printable(text) + "\": " + std::string(what)).with_id("host_invalid");
+  return Error(ErrorKind::invalid_input, "host \"" + printable(text) + "\": " + std::string(what))
+      .with_id("host_invalid");
 }
 
 Error host_error_at(std::string_view text, std::size_t position, std::string_view what) {
@@ -33,11 +34,14 @@ Result<void> check_label(std::string_view text, std::size_t start, std::string_v
     const char c = label[i];
     if (is_ascii_alnum(c) || c == '-') continue;
     if (static_cast<unsigned char>(c) >= 0x80) {
-      return host_error_at(text, start + i, "non-ASCII character").with_hint("write the xn-- form of the name");
+      return host_error_at(text, start + i, "non-ASCII character")
+          .with_hint("write the xn-- form of the name");
     }
-    return host_error_at(text, start + i, "only letters, digits, hyphens and dots are allowed, not what stands");
+    return host_error_at(text, start + i,
+                         "only letters, digits, hyphens and dots are allowed, not what stands");
   }
-  if (label.size() > kLongestLabel) return host_error_at(text, start + kLongestLabel, "label longer than 63 bytes");
+  if (label.size() > kLongestLabel)
+    return host_error_at(text, start + kLongestLabel, "label longer than 63 bytes");
   if (label.front() == '-') return host_error_at(text, start, "label begins with a hyphen");
   if (label.back() == '-') return host_error_at(text, start + label.size() - 1, "label ends with a hyphen");
   return {};
@@ -59,9 +63,11 @@ bool is_ipv6(std::string_view text) {
   return ::inet_pton(AF_INET6, copy.data(), &address) == 1;
 }
 
-// Unreserved characters of RFC 3986. Its sub-delims and percent escapes never stand in a name that resolves, but they are
-// what header injection and log forging are made of.
-bool is_name_character(char c) { return is_ascii_alnum(c) || c == '-' || c == '.' || c == '_' || c == '~'; }
+// Unreserved characters of RFC 3986. Its sub-delims and percent escapes never stand in a name that resolves,
+// but they are what header injection and log forging are made of.
+bool is_name_character(char c) {
+  return is_ascii_alnum(c) || c == '-' || c == '.' || c == '_' || c == '~';
+}
 
 bool is_well_formed_name(std::string_view host) {
   if (host.empty() || host.size() > kLongestHost || host.front() == '.' || host.back() == '.') return false;
@@ -89,7 +95,8 @@ Result<std::string> canonical_host(std::string_view text) {
     if (auto checked = check_label(text, start, label); !checked) return checked.error();
     start += label.size() + 1;
   }
-  if (ends_in_number(host)) return host_error_at(text, host.rfind('.') + 1, "an address is not a name: number");
+  if (ends_in_number(host))
+    return host_error_at(text, host.rfind('.') + 1, "an address is not a name: number");
   return ascii_lower(host);
 }
 

@@ -10,7 +10,8 @@
 
 namespace hedge::router {
 
-// A hostname for a route: LDH labels of 1 to 63 bytes, at most 253 in all, lower-cased, one trailing dot dropped.
+// A hostname for a route: LDH labels of 1 to 63 bytes, at most 253 in all, lower-cased, one trailing dot
+// dropped.
 // Errors: invalid_input `host_invalid`, with the position.
 Result<std::string> canonical_host(std::string_view text);
 
@@ -20,7 +21,8 @@ struct Authority {
   std::optional<std::uint16_t> port;  // absent if none was given
   bool is_ip_literal = false;         // never a route, but not malformed either
 };
-// Absent: malformed (empty, two trailing dots, a port over 65535, spaces, controls, an unclosed bracket): answer 400.
+// Absent: malformed (empty, two trailing dots, a port over 65535, spaces, controls, an unclosed bracket):
+// answer 400.
 std::optional<Authority> parse_authority(std::string_view text);
 
 }  // namespace hedge::router

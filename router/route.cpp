@@ -1,10 +1,10 @@
 #include "router/route.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <array>
 #include <optional>
+
+#include <arpa/inet.h>
 
 #include "base/text.h"
 
@@ -37,7 +37,8 @@ class UpstreamParser {
       if (scheme == "dns") return parse_dns(body);
       if (scheme == "tcp") return parse_tcp(body);
     }
-    if (whole_.find("://") != std::string_view::npos) return error_at(whole_.find("://"), "a URL is not an upstream");
+    if (whole_.find("://") != std::string_view::npos)
+      return error_at(whole_.find("://"), "a URL is not an upstream");
     return parse_bare();
   }
 
@@ -82,8 +83,10 @@ class UpstreamParser {
   Result<Upstream> parse_docker(std::size_t at) const {
     auto parts = split_port(at);
     if (!parts) return parts.error();
-    if (parts->host.size() > kLongestSelector) return error_at(at + kLongestSelector, "selector longer than 1024 bytes");
-    auto checked = parts->host.find('=') == std::string_view::npos ? check_container(*parts) : check_labels(*parts);
+    if (parts->host.size() > kLongestSelector)
+      return error_at(at + kLongestSelector, "selector longer than 1024 bytes");
+    auto checked =
+        parts->host.find('=') == std::string_view::npos ? check_container(*parts) : check_labels(*parts);
     if (!checked) return checked.error();
     return Upstream(DockerUpstream{std::string(parts->host), parts->port});
   }
@@ -123,7 +126,9 @@ class UpstreamParser {
     if (auto checked = check_name(parts.at, name); !checked) return checked.error();
     std::string lower = ascii_lower(name);
     if (lower == "localhost" || lower.ends_with(".localhost")) {
-      return error_at(parts.at, "every resolver answers a name below .localhost with this machine, which is the edge: name")
+      return error_at(
+                 parts.at,
+                 "every resolver answers a name below .localhost with this machine, which is the edge: name")
           .with_hint("name the container (docker:CONTAINER:PORT) or the address (tcp:127.0.0.1:PORT)");
     }
     return Upstream(DnsUpstream{std::move(lower), parts.port});
@@ -158,7 +163,8 @@ class UpstreamParser {
   }
 
   Result<Upstream> tcp_upstream(const HostPort& parts, std::string ip) const {
-    if (ip == "0.0.0.0" || ip == "::") return error_at(parts.at, "an address to listen on, not one to connect to");
+    if (ip == "0.0.0.0" || ip == "::")
+      return error_at(parts.at, "an address to listen on, not one to connect to");
     return Upstream(TcpUpstream{std::move(ip), parts.port});
   }
 
@@ -182,8 +188,10 @@ class UpstreamParser {
     auto parts = split_port(0);
     if (!parts) return parts.error();
     if (auto address = literal(*parts)) return tcp_upstream(*parts, std::move(*address));
-    if (parts->host.find(':') != std::string_view::npos) return error_at(0, "an IPv6 address stands in brackets: colon");
-    if (equals_ignoring_case(parts->host, "localhost")) return Upstream(TcpUpstream{"127.0.0.1", parts->port});
+    if (parts->host.find(':') != std::string_view::npos)
+      return error_at(0, "an IPv6 address stands in brackets: colon");
+    if (equals_ignoring_case(parts->host, "localhost"))
+      return Upstream(TcpUpstream{"127.0.0.1", parts->port});
     return dns_upstream(*parts);
   }
 
@@ -191,8 +199,12 @@ class UpstreamParser {
 };
 
 struct ToText {
-  std::string operator()(const DockerUpstream& u) const { return "docker:" + u.selector + ":" + std::to_string(u.port); }
-  std::string operator()(const DnsUpstream& u) const { return "dns:" + u.name + ":" + std::to_string(u.port); }
+  std::string operator()(const DockerUpstream& u) const {
+    return "docker:" + u.selector + ":" + std::to_string(u.port);
+  }
+  std::string operator()(const DnsUpstream& u) const {
+    return "dns:" + u.name + ":" + std::to_string(u.port);
+  }
   std::string operator()(const TcpUpstream& u) const {
     const bool v6 = u.ip.find(':') != std::string::npos;
     return "tcp:" + (v6 ? "[" + u.ip + "]" : u.ip) + ":" + std::to_string(u.port);
@@ -202,8 +214,12 @@ struct ToText {
 
 }  // namespace
 
-Result<Upstream> parse_upstream(std::string_view text) { return UpstreamParser(text).parse(); }
-std::string to_string(const Upstream& upstream) { return std::visit(ToText{}, upstream); }
+Result<Upstream> parse_upstream(std::string_view text) {
+  return UpstreamParser(text).parse();
+}
+std::string to_string(const Upstream& upstream) {
+  return std::visit(ToText{}, upstream);
+}
 
 Result<Protocol> parse_protocol(std::string_view text) {
   for (const Protocol protocol : {Protocol::http1, Protocol::h2c, Protocol::https}) {
@@ -215,9 +231,12 @@ Result<Protocol> parse_protocol(std::string_view text) {
 
 std::string_view to_string(Protocol protocol) {
   switch (protocol) {
-    case Protocol::http1: return "http1";
-    case Protocol::h2c: return "h2c";
-    case Protocol::https: return "https";
+    case Protocol::http1:
+      return "http1";
+    case Protocol::h2c:
+      return "h2c";
+    case Protocol::https:
+      return "https";
   }
   return "http1";
 }
@@ -226,14 +245,18 @@ Result<RouteState> parse_route_state(std::string_view text) {
   for (const RouteState state : {RouteState::live, RouteState::starting, RouteState::stopped}) {
     if (text == to_string(state)) return state;
   }
-  return Error(ErrorKind::invalid_input, "state \"" + printable(text) + "\" is not live, starting or stopped");
+  return Error(ErrorKind::invalid_input,
+               "state \"" + printable(text) + "\" is not live, starting or stopped");
 }
 
 std::string_view to_string(RouteState state) {
   switch (state) {
-    case RouteState::live: return "live";
-    case RouteState::starting: return "starting";
-    case RouteState::stopped: return "stopped";
+    case RouteState::live:
+      return "live";
+    case RouteState::starting:
+      return "starting";
+    case RouteState::stopped:
+      return "stopped";
   }
   return "live";
 }

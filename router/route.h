@@ -32,10 +32,10 @@ struct UnixUpstream {
 };
 using Upstream = std::variant<DockerUpstream, DnsUpstream, TcpUpstream, UnixUpstream>;
 
-// Accepts the four forms above, and a bare HOST:PORT or PORT for people: a literal address becomes tcp:, "localhost" and a
-// bare port become tcp:127.0.0.1, any other name becomes dns:.
-// Errors: invalid_input `upstream_invalid` (with position and the accepted forms), also for a dns: target below
-// .localhost, which every resolver answers with the edge itself.
+// Accepts the four forms above, and a bare HOST:PORT or PORT for people: a literal address becomes tcp:,
+// "localhost" and a bare port become tcp:127.0.0.1, any other name becomes dns:.
+// Errors: invalid_input `upstream_invalid` (with position and the accepted forms), also for a dns: target
+// below .localhost, which every resolver answers with the edge itself.
 Result<Upstream> parse_upstream(std::string_view text);
 std::string to_string(const Upstream& upstream);
 

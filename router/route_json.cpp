@@ -1,6 +1,7 @@
 #include "router/route_json.h"
 
 #include <array>
+
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -9,7 +10,8 @@
 namespace hedge::router {
 namespace {
 
-constexpr std::array<std::string_view, 6> kMembers = {"host", "wildcard", "upstream", "protocol", "worktree", "state"};
+constexpr std::array<std::string_view, 6> kMembers = {"host",     "wildcard", "upstream",
+                                                      "protocol", "worktree", "state"};
 
 Error member_error(std::string_view name, std::string_view what) {
   return Error(ErrorKind::invalid_input, "route: " + std::string(name) + " " + std::string(what));

@@ -11,14 +11,16 @@ namespace {
 constexpr std::size_t kLongestHost = 253;
 constexpr std::size_t kMostLabels = 127;
 
-// FNV-1a from the last byte to the first, so that hashing a host also gives the hash of each parent on the way. Table
-// keys come from the machine's owner, not from clients: no secret seed is needed.
+// FNV-1a from the last byte to the first, so that hashing a host also gives the hash of each parent on the
+// way. Table keys come from the machine's owner, not from clients: no secret seed is needed.
 constexpr std::uint64_t kHashStart = 14695981039346656037ULL;
 constexpr std::uint64_t hash_step(std::uint64_t hash, char c) {
   return (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
 }
 // FNV's low bits are its weakest.
-constexpr std::uint32_t fold(std::uint64_t hash) { return static_cast<std::uint32_t>(hash ^ (hash >> 32)); }
+constexpr std::uint32_t fold(std::uint64_t hash) {
+  return static_cast<std::uint32_t>(hash ^ (hash >> 32));
+}
 
 std::uint32_t hash_of(std::string_view host) {
   std::uint64_t hash = kHashStart;
@@ -37,13 +39,15 @@ void RouteTable::Index::insert(std::uint32_t hash, std::uint32_t position, const
   const std::size_t mask = slots_.size() - 1;
   for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
     Slot& slot = slots_[at];
-    if (slot.position != kEmpty && (slot.hash != hash || routes[slot.position].host != routes[position].host)) continue;
+    if (slot.position != kEmpty && (slot.hash != hash || routes[slot.position].host != routes[position].host))
+      continue;
     slot = Slot{hash, position};
     return;
   }
 }
 
-const Route* RouteTable::Index::find(std::uint32_t hash, std::string_view host, const std::vector<Route>& routes) const {
+const Route* RouteTable::Index::find(std::uint32_t hash, std::string_view host,
+                                     const std::vector<Route>& routes) const {
   if (slots_.empty()) return nullptr;
   const std::size_t mask = slots_.size() - 1;
   for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
@@ -94,7 +98,8 @@ const Route* RouteTable::find_wildcard(std::string_view lower_host) const {
   // The longest suffix was found last.
   while (count-- > 0) {
     const Suffix& suffix = suffixes[count];
-    if (const Route* found = wildcard_.find(suffix.hash, lower_host.substr(suffix.start), routes_)) return found;
+    if (const Route* found = wildcard_.find(suffix.hash, lower_host.substr(suffix.start), routes_))
+      return found;
   }
   return nullptr;
 }

@@ -15,8 +15,8 @@ class RouteTable {
   // Requires: hosts are canonical. Of two routes with the same host and match the later wins.
   static std::shared_ptr<const RouteTable> build(std::vector<Route> routes);
 
-  // `host` in any case, without port or trailing dot. An exact route wins; otherwise the longest wildcard above it; a parent
-  // that is not a wildcard never answers for a child. Null if none. Does not allocate.
+  // `host` in any case, without port or trailing dot. An exact route wins; otherwise the longest wildcard
+  // above it; a parent that is not a wildcard never answers for a child. Null if none. Does not allocate.
   // Lifetime: the Route lives as long as the table.
   const Route* find(std::string_view host) const;
 
@@ -26,8 +26,8 @@ class RouteTable {
   explicit RouteTable(std::vector<Route> routes);
   const Route* find_wildcard(std::string_view lower_host) const;
 
-  // Open addressing: positions in routes_, keyed by host. The hash beside each decides most probes without a look at the
-  // route, so that 100,000 routes cost 2 MiB and a look-up one or two cache lines.
+  // Open addressing: positions in routes_, keyed by host. The hash beside each decides most probes without a
+  // look at the route, so that 100,000 routes cost 2 MiB and a look-up one or two cache lines.
   class Index {
    public:
     Index() = default;

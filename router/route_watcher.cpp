@@ -22,7 +22,9 @@ std::string unreadable_warning(const UnreadableRoute& record) {
 RouteWatcher::RouteWatcher(OpenStore open_store, std::vector<Route> static_routes)
     : open_store_(std::move(open_store)), static_routes_(RouteTable::build(std::move(static_routes))) {}
 
-void RouteWatcher::set_static_routes(std::vector<Route> routes) { static_routes_ = RouteTable::build(std::move(routes)); }
+void RouteWatcher::set_static_routes(std::vector<Route> routes) {
+  static_routes_ = RouteTable::build(std::move(routes));
+}
 
 RouteSnapshot RouteWatcher::load() {
   const std::optional<Error> failure = read_store();
@@ -73,7 +75,8 @@ std::optional<Error> RouteWatcher::read_store() {
 RouteSnapshot RouteWatcher::merge(const std::optional<Error>& failure) const {
   RouteSnapshot snapshot;
   if (failure) snapshot.warnings.push_back("stored routes are as they were: " + failure->to_string());
-  for (const UnreadableRoute& record : stored_.unreadable) snapshot.warnings.push_back(unreadable_warning(record));
+  for (const UnreadableRoute& record : stored_.unreadable)
+    snapshot.warnings.push_back(unreadable_warning(record));
   std::vector<Route> routes;
   routes.reserve(stored_.routes.size() + static_routes_->routes().size());
   for (const Route& stored : stored_.routes) {

@@ -21,8 +21,8 @@ struct RouteSnapshot {
 
 // Single-threaded, never waits longer than the store's busy limit. Nothing here resolves a name.
 //
-// A static route wins over a stored one for the same host: the settings file is the operator's own word and has to work
-// without the manager. The hidden route is named in a warning.
+// A static route wins over a stored one for the same host: the settings file is the operator's own word and
+// has to work without the manager. The hidden route is named in a warning.
 class RouteWatcher {
  public:
   using OpenStore = std::function<Result<std::unique_ptr<RouteStore>>()>;
@@ -32,7 +32,8 @@ class RouteWatcher {
   // Takes effect with the next load().
   void set_static_routes(std::vector<Route> routes);
 
-  // Reads the store. One that cannot be read leaves the routes read before (at the start: none) and the static ones.
+  // Reads the store. One that cannot be read leaves the routes read before (at the start: none) and the
+  // static ones.
   RouteSnapshot load();
 
   // Absent: nothing has changed since the last load. A store that could not be read is tried again.
@@ -49,9 +50,9 @@ class RouteWatcher {
   OpenStore open_store_;
   std::shared_ptr<const RouteTable> static_routes_;
   std::unique_ptr<RouteStore> store_;
-  LoadedRoutes stored_;             // the last that could be read
-  std::int64_t seen_version_ = 0;   // the store's version before it was read
-  std::string last_failure_;        // so that a lasting failure is published once
+  LoadedRoutes stored_;            // the last that could be read
+  std::int64_t seen_version_ = 0;  // the store's version before it was read
+  std::string last_failure_;       // so that a lasting failure is published once
 };
 
 }  // namespace hedge::router

@@ -29,12 +29,15 @@ Error store_error(Error error, const std::filesystem::path& path) {
   switch (kind) {
     case ErrorKind::no_space:
       return std::move(named).with_id("disk_full").with_hint("free some space; nothing was changed");
-    case ErrorKind::busy: return std::move(named).with_id("busy");
+    case ErrorKind::busy:
+      return std::move(named).with_id("busy");
     case ErrorKind::corrupt:
     case ErrorKind::permission:
     case ErrorKind::not_found:
-    case ErrorKind::io: return std::move(named).with_id("state_unreadable");
-    default: return named;
+    case ErrorKind::io:
+      return std::move(named).with_id("state_unreadable");
+    default:
+      return named;
   }
 }
 
@@ -43,8 +46,8 @@ std::string owner_name(std::string_view worktree) {
 }
 
 Error conflict(std::string_view host, std::string_view owner, std::string_view claimant) {
-  return Error(ErrorKind::conflict, "host " + std::string(host) + " belongs to " + owner_name(owner) + ", not to " +
-                                        owner_name(claimant))
+  return Error(ErrorKind::conflict, "host " + std::string(host) + " belongs to " + owner_name(owner) +
+                                        ", not to " + owner_name(claimant))
       .with_id("route_conflict")
       .with_hint("`hedge route ls` shows who has which host");
 }
@@ -80,8 +83,8 @@ Result<void> ensure_schema(sqlite::Database& database) {
 
 }  // namespace
 
-SqliteRouteStore::SqliteRouteStore(std::filesystem::path path, sqlite::Database database, FileIdentity identity,
-                                   bool is_newer)
+SqliteRouteStore::SqliteRouteStore(std::filesystem::path path, sqlite::Database database,
+                                   FileIdentity identity, bool is_newer)
     : path_(std::move(path)), database_(std::move(database)), identity_(identity), is_newer_(is_newer) {}
 
 std::optional<SqliteRouteStore::FileIdentity> SqliteRouteStore::identify(const std::filesystem::path& path) {
@@ -105,7 +108,8 @@ Result<std::unique_ptr<SqliteRouteStore>> SqliteRouteStore::open(const std::file
 }
 
 Result<LoadedRoutes> SqliteRouteStore::load_all() {
-  auto rows = database_.prepare("SELECT host, wildcard, upstream, protocol, worktree, state FROM routes ORDER BY host");
+  auto rows = database_.prepare(
+      "SELECT host, wildcard, upstream, protocol, worktree, state FROM routes ORDER BY host");
   if (!rows) return store_error(std::move(rows).error(), path_);
   LoadedRoutes loaded;
   while (true) {
@@ -145,10 +149,11 @@ Result<void> SqliteRouteStore::put(const Route& route) {
     if (!owner) return owner.error();
     if (*owner && **owner != route.worktree) return conflict(*host, **owner, route.worktree);
     const std::string_view wildcard = route.match == HostMatch::exact_and_below ? "1" : "0";
-    return database_.execute("INSERT OR REPLACE INTO routes (host, wildcard, upstream, protocol, worktree, state) "
-                             "VALUES (?1, CAST(?2 AS INTEGER), ?3, ?4, ?5, ?6)",
-                             {*host, wildcard, to_string(route.upstream), to_string(route.protocol), route.worktree,
-                              to_string(route.state)});
+    return database_.execute(
+        "INSERT OR REPLACE INTO routes (host, wildcard, upstream, protocol, worktree, state) "
+        "VALUES (?1, CAST(?2 AS INTEGER), ?3, ?4, ?5, ?6)",
+        {*host, wildcard, to_string(route.upstream), to_string(route.protocol), route.worktree,
+         to_string(route.state)});
   });
   if (!done && done.error().id() != "route_conflict") return store_error(std::move(done).error(), path_);
   return done;
@@ -156,7 +161,8 @@ Result<void> SqliteRouteStore::put(const Route& route) {
 
 Result<bool> SqliteRouteStore::remove(std::string_view host, std::string_view worktree) {
   if (auto writable = require_writable(); !writable) return writable.error();
-  // A record that no longer reads as a host must still be removable, so the text is only lower-cased where it does.
+  // A record that no longer reads as a host must still be removable, so the text is only lower-cased where it
+  // does.
   auto canonical = canonical_host(host);
   const std::string key = canonical ? std::move(*canonical) : std::string(host);
   bool existed = false;
@@ -177,7 +183,8 @@ Result<int> SqliteRouteStore::set_state(std::string_view worktree, RouteState st
   if (auto writable = require_writable(); !writable) return writable.error();
   int count = 0;
   auto done = database_.transaction([&]() -> Result<void> {
-    auto changed = database_.execute("UPDATE routes SET state = ?1 WHERE worktree = ?2", {to_string(state), worktree});
+    auto changed =
+        database_.execute("UPDATE routes SET state = ?1 WHERE worktree = ?2", {to_string(state), worktree});
     count = static_cast<int>(database_.changes());
     return changed;
   });

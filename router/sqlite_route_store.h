@@ -1,22 +1,23 @@
 // Routes in one SQLite file: the truth that the edge and the manager share on one machine.
 #pragma once
 
-#include <sys/types.h>
-
 #include <filesystem>
 #include <memory>
 #include <optional>
+
+#include <sys/types.h>
 
 #include "base/sqlite.h"
 #include "router/route_store.h"
 
 namespace hedge::router {
 
-// Every committed change survives a power cut (WAL, synchronous=FULL). Any number of processes may have it open.
+// Every committed change survives a power cut (WAL, synchronous=FULL). Any number of processes may have it
+// open.
 class SqliteRouteStore final : public RouteStore {
  public:
-  // Creates the file (0600) and its table where missing; its directory must exist. A file that a newer Hedge has written
-  // is opened for reading: every change is then refused with `state_newer`.
+  // Creates the file (0600) and its table where missing; its directory must exist. A file that a newer Hedge
+  // has written is opened for reading: every change is then refused with `state_newer`.
   // Errors: `state_unreadable` (damaged, not a database, no permission), `disk_full`, busy.
   static Result<std::unique_ptr<SqliteRouteStore>> open(const std::filesystem::path& path);
 
@@ -33,7 +34,8 @@ class SqliteRouteStore final : public RouteStore {
     ino_t inode = 0;
     bool operator==(const FileIdentity&) const = default;
   };
-  SqliteRouteStore(std::filesystem::path path, sqlite::Database database, FileIdentity identity, bool is_newer);
+  SqliteRouteStore(std::filesystem::path path, sqlite::Database database, FileIdentity identity,
+                   bool is_newer);
   static std::optional<FileIdentity> identify(const std::filesystem::path& path);
   Result<void> require_writable() const;
   Result<std::optional<std::string>> find_owner(std::string_view host);

@@ -1,6 +1,7 @@
 #include "proxy/control/container.h"
 
 #include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -34,7 +35,8 @@ std::vector<ContainerNetwork> networks_of(const json& settings) {
   const json& networks = member(settings, "Networks");
   if (!networks.is_object()) return out;
   for (const auto& [name, network] : networks.items()) {
-    out.push_back({name, text(network, "NetworkID"), text(network, "IPAddress"), text(network, "GlobalIPv6Address")});
+    out.push_back(
+        {name, text(network, "NetworkID"), text(network, "IPAddress"), text(network, "GlobalIPv6Address")});
   }
   std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return out;
@@ -58,7 +60,8 @@ std::vector<PublishedPort> published_of(const json& settings) {
 
 ProxyError stopped(const std::string& name, const std::string& status) {
   const bool is_paused = status == "paused";
-  return {ProxyReason::container_stopped, "container " + printable(name) + " is not running (" + printable(status) + ")",
+  return {ProxyReason::container_stopped,
+          "container " + printable(name) + " is not running (" + printable(status) + ")",
           is_paused ? "docker unpause " + name : "docker start " + name};
 }
 
@@ -72,7 +75,8 @@ UpstreamAnswer answer(const Container& container, std::uint16_t port,
     if (auto endpoint = Endpoint::from_ip(ip, number)) out.endpoints.push_back(*endpoint);
   }
   if (out.endpoints.empty()) {
-    return ProxyError{ProxyReason::upstream_off_network, "container " + printable(container.name) + " has no address", ""};
+    return ProxyError{ProxyReason::upstream_off_network,
+                      "container " + printable(container.name) + " has no address", ""};
   }
   out.description = "container " + container.name + " (" + out.endpoints.front().to_string() + ")";
   return std::make_shared<const ResolvedUpstream>(std::move(out));
@@ -88,26 +92,29 @@ std::string names_of(const std::vector<ContainerNetwork>& networks) {
   return names.empty() ? "none" : join(names, ", ");
 }
 
-UpstreamAnswer on_configured_network(const Container& container, std::uint16_t port, const std::string& wanted) {
+UpstreamAnswer on_configured_network(const Container& container, std::uint16_t port,
+                                     const std::string& wanted) {
   for (const ContainerNetwork& network : container.networks) {
     const bool is_id = wanted.size() >= kShortestIdPrefix && network.id.starts_with(wanted);
     if (network.name == wanted || is_id) return answer_on(container, port, network);
   }
   return ProxyError{ProxyReason::upstream_off_network,
-                    "container " + printable(container.name) + " is not on the edge network " + printable(wanted) +
-                        " (its networks: " + names_of(container.networks) + ")",
+                    "container " + printable(container.name) + " is not on the edge network " +
+                        printable(wanted) + " (its networks: " + names_of(container.networks) + ")",
                     "docker network connect " + wanted + " " + container.name};
 }
 
-UpstreamAnswer on_own_network(const Container& container, std::uint16_t port, const std::vector<std::string>& own) {
+UpstreamAnswer on_own_network(const Container& container, std::uint16_t port,
+                              const std::vector<std::string>& own) {
   for (const ContainerNetwork& network : container.networks) {
     const bool is_own = std::find(own.begin(), own.end(), network.id) != own.end();
     if (is_own && !network.id.empty()) return answer_on(container, port, network);
   }
-  return ProxyError{ProxyReason::upstream_off_network,
-                    "container " + printable(container.name) + " is not on a network of the edge's container (its " +
-                        "networks: " + names_of(container.networks) + ")",
-                    "connect both to one network with `docker network connect NETWORK " + container.name + "`"};
+  return ProxyError{
+      ProxyReason::upstream_off_network,
+      "container " + printable(container.name) + " is not on a network of the edge's container (its " +
+          "networks: " + names_of(container.networks) + ")",
+      "connect both to one network with `docker network connect NETWORK " + container.name + "`"};
 }
 
 UpstreamAnswer on_host(const Container& container, std::uint16_t port, const EdgePlace& place) {
@@ -125,7 +132,8 @@ UpstreamAnswer on_host(const Container& container, std::uint16_t port, const Edg
   }
   if (!addresses.empty()) return answer(container, port, addresses);
   return ProxyError{ProxyReason::upstream_off_network,
-                    "container " + printable(container.name) + " is on no network that this host reaches (its " +
+                    "container " + printable(container.name) +
+                        " is on no network that this host reaches (its " +
                         "networks: " + names_of(container.networks) + "), and port " + std::to_string(port) +
                         " is not published",
                     "docker network connect bridge " + container.name};
@@ -158,7 +166,8 @@ std::optional<std::vector<ContainerSummary>> parse_container_list(std::string_vi
     if (summary.id.empty()) return std::nullopt;
     const json& names = member(entry, "Names");
     const bool has_name = names.is_array() && !names.empty() && names.front().is_string();
-    summary.name = has_name ? without_slash(names.front().get<std::string>()) : summary.id.substr(0, kShortestIdPrefix);
+    summary.name =
+        has_name ? without_slash(names.front().get<std::string>()) : summary.id.substr(0, kShortestIdPrefix);
     out.push_back(std::move(summary));
   }
   return out;
@@ -176,8 +185,8 @@ std::variant<ContainerSummary, ProxyError> choose_container(const std::vector<Co
   if (running.size() > 1) {
     std::sort(running.begin(), running.end());
     return ProxyError{ProxyReason::upstream_ambiguous,
-                      std::to_string(running.size()) + " running containers have the labels " + printable(selector) +
-                          ": " + join(running, ", "),
+                      std::to_string(running.size()) + " running containers have the labels " +
+                          printable(selector) + ": " + join(running, ", "),
                       "name one container in the route, or add a label that only one has"};
   }
   if (chosen != nullptr) return *chosen;

@@ -51,13 +51,14 @@ std::variant<ContainerSummary, ProxyError> choose_container(const std::vector<Co
 
 // Where the edge itself is.
 struct EdgePlace {
-  std::optional<std::string> configured_network;          // name, or id (at least 12 characters of it)
-  std::optional<std::vector<std::string>> own_networks;   // ids; absent: the edge runs on a host
-  std::function<bool(const std::string& ip)> is_connected;  // an interface of this host is in the address's network
+  std::optional<std::string> configured_network;         // name, or id (at least 12 characters of it)
+  std::optional<std::vector<std::string>> own_networks;  // ids; absent: the edge runs on a host
+  // An interface of this host is in the address's network.
+  std::function<bool(const std::string& ip)> is_connected;
 };
 
-// With a configured network: the address on it, nothing else. In a container: the one on a network of the edge's own, by
-// id. On a host: an address in a connected network, else the published port.
+// With a configured network: the address on it, nothing else. In a container: the one on a network of the
+// edge's own, by id. On a host: an address in a connected network, else the published port.
 UpstreamAnswer choose_address(const Container& container, std::uint16_t port, const EdgePlace& place);
 
 }  // namespace hedge::proxy

@@ -1,9 +1,9 @@
 #include "proxy/control/control_api.h"
 
-#include <unistd.h>
-
 #include <array>
+
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "proxy/control/percent_encoding.h"
@@ -22,7 +22,9 @@ struct Target {
   std::string worktree;  // of ?worktree=
 };
 
-std::string dump(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+std::string dump(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
 
 ApiAnswer ok(const json& value) {
   ApiAnswer answer;
@@ -32,13 +34,19 @@ ApiAnswer ok(const json& value) {
 
 unsigned status_of(const Error& error) {
   switch (error.kind()) {
-    case ErrorKind::invalid_input: return 400;
-    case ErrorKind::not_found: return 404;
-    case ErrorKind::conflict: return 409;
+    case ErrorKind::invalid_input:
+      return 400;
+    case ErrorKind::not_found:
+      return 404;
+    case ErrorKind::conflict:
+      return 409;
     case ErrorKind::busy:
-    case ErrorKind::unavailable: return 503;
-    case ErrorKind::no_space: return 507;
-    default: return 500;
+    case ErrorKind::unavailable:
+      return 503;
+    case ErrorKind::no_space:
+      return 507;
+    default:
+      return 500;
   }
 }
 
@@ -133,7 +141,8 @@ Result<router::Route> route_of(const Target& target, const ApiRequest& request) 
   if (!host) return host.error();
   if (!body.contains("host")) body["host"] = *host;
   auto route = router::route_from_json(body);
-  if (route && route->host != *host) return Error(ErrorKind::invalid_input, "the body names another host than the path");
+  if (route && route->host != *host)
+    return Error(ErrorKind::invalid_input, "the body names another host than the path");
   return route;
 }
 
@@ -188,7 +197,8 @@ ApiAnswer dispatch(const Target& target, const ApiRequest& request, ControlActio
   }
   for (const Endpoint& endpoint : kEndpoints) {
     if (target.path != endpoint.path) continue;
-    ApiAnswer answer = api_problem(405, "bad_request", "only " + std::string(endpoint.allow) + " is allowed here");
+    ApiAnswer answer =
+        api_problem(405, "bad_request", "only " + std::string(endpoint.allow) + " is allowed here");
     answer.allow = endpoint.allow;
     return answer;
   }
@@ -197,16 +207,26 @@ ApiAnswer dispatch(const Target& target, const ApiRequest& request, ControlActio
 
 std::string_view title_of(unsigned status) {
   switch (status) {
-    case 400: return "Bad request";
-    case 404: return "Not found";
-    case 405: return "Method not allowed";
-    case 409: return "Conflict";
-    case 413: return "Body too large";
-    case 415: return "Unsupported media type";
-    case 431: return "Header fields too large";
-    case 503: return "Unavailable";
-    case 507: return "Disk full";
-    default: return "Failed";
+    case 400:
+      return "Bad request";
+    case 404:
+      return "Not found";
+    case 405:
+      return "Method not allowed";
+    case 409:
+      return "Conflict";
+    case 413:
+      return "Body too large";
+    case 415:
+      return "Unsupported media type";
+    case 431:
+      return "Header fields too large";
+    case 503:
+      return "Unavailable";
+    case 507:
+      return "Disk full";
+    default:
+      return "Failed";
   }
 }
 

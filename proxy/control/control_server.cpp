@@ -1,12 +1,13 @@
 #include "proxy/control/control_server.h"
 
+#include <vector>
+
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
-#include <vector>
 
 #include "base/log.h"
 #include "base/task_group.h"
@@ -16,8 +17,8 @@ namespace hedge::proxy {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
-using boost::system::error_code;
 using asio::local::stream_protocol;
+using boost::system::error_code;
 
 namespace {
 
@@ -48,10 +49,13 @@ ApiRequest from_beast(const http::request<http::string_body>& request) {
   return out;
 }
 
-// The refusal that a failed read gets. Absent: nobody is there to read one (a deadline closes the connection, too).
+// The refusal that a failed read gets. Absent: nobody is there to read one (a deadline closes the connection,
+// too).
 std::optional<ApiAnswer> refusal_for(const error_code& failure) {
-  if (failure == http::error::body_limit) return api_problem(413, "bad_request", "the body is larger than 1 MiB");
-  if (failure == http::error::header_limit) return api_problem(431, "headers_too_large", "the header is too large");
+  if (failure == http::error::body_limit)
+    return api_problem(413, "bad_request", "the body is larger than 1 MiB");
+  if (failure == http::error::header_limit)
+    return api_problem(431, "headers_too_large", "the header is too large");
   const bool is_gone = failure == http::error::end_of_stream || failure == http::error::partial_message ||
                        failure.category() != http::make_error_code(http::error::bad_version).category();
   if (is_gone) return std::nullopt;
@@ -113,16 +117,21 @@ class ControlServer::Impl {
   }
 
   Task<bool> serve_one(Stream& stream, beast::flat_buffer& buffer) {
-    if (buffer.size() == 0 && !co_await wait_for_request(stream, buffer)) co_return false;
+    if (buffer.size() == 0) {
+      const bool has_begun = co_await wait_for_request(stream, buffer);
+      if (!has_begun) co_return false;
+    }
     Parser parser;
     parser.header_limit(limits_.max_header_bytes);
     parser.body_limit(limits_.max_body_bytes);
     stream.expires_after(limits_.request);
-    auto [failure, bytes] =
-        co_await await_asio<std::size_t>([&](auto done) { http::async_read(stream, buffer, parser, std::move(done)); });
+    auto [failure, bytes] = co_await await_asio<std::size_t>(
+        [&](auto done) { http::async_read(stream, buffer, parser, std::move(done)); });
     std::optional<ApiAnswer> answer;
-    if (failure) answer = refusal_for(failure);
-    else answer = answer_api(from_beast(parser.get()), actions_);
+    if (failure)
+      answer = refusal_for(failure);
+    else
+      answer = answer_api(from_beast(parser.get()), actions_);
     if (!answer) co_return false;
     const bool keep_alive = !failure && parser.get().keep_alive();
     const Response response = to_beast(std::move(*answer), keep_alive);
@@ -168,11 +177,16 @@ class ControlServer::Impl {
   bool is_shut_down_ = false;
 };
 
-ControlServer::ControlServer(asio::io_context& io, ControlSocket socket, ControlActions& actions, ControlLimits limits)
+ControlServer::ControlServer(asio::io_context& io, ControlSocket socket, ControlActions& actions,
+                             ControlLimits limits)
     : impl_(std::make_unique<Impl>(io, std::move(socket), actions, limits)) {}
 ControlServer::~ControlServer() = default;
 
-void ControlServer::start() { impl_->start(); }
-void ControlServer::shut_down() { impl_->shut_down(); }
+void ControlServer::start() {
+  impl_->start();
+}
+void ControlServer::shut_down() {
+  impl_->shut_down();
+}
 
 }  // namespace hedge::proxy

@@ -17,17 +17,20 @@ namespace hedge::proxy {
 struct ControlLimits {
   std::uint64_t max_body_bytes = 1U << 20;
   std::uint32_t max_header_bytes = 16384;
-  std::chrono::milliseconds request{10000};  // from the first byte of a head to the last of the body; and for the answer
-  std::chrono::milliseconds idle{30000};     // between two requests of one connection
-  std::size_t max_sessions = 64;             // further ones wait to be accepted
+  // From the first byte of a head to the last of the body; and for the answer.
+  std::chrono::milliseconds request{10000};
+  std::chrono::milliseconds idle{30000};  // between two requests of one connection
+  std::size_t max_sessions = 64;          // further ones wait to be accepted
 };
 
 // Single-threaded, on the io_context's thread.
 class ControlServer {
  public:
   // Lifetime: `actions` outlives the server.
-  ControlServer(boost::asio::io_context& io, ControlSocket socket, ControlActions& actions, ControlLimits limits);
-  // Requires: start() was never called, or shut_down() was and the io_context was run until it had nothing left to do.
+  ControlServer(boost::asio::io_context& io, ControlSocket socket, ControlActions& actions,
+                ControlLimits limits);
+  // Requires: start() was never called, or shut_down() was and the io_context was run until it had nothing
+  // left to do.
   ~ControlServer();
 
   void start();

@@ -1,12 +1,12 @@
 #include "proxy/control/control_socket.h"
 
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-
 #include <cerrno>
 #include <cstring>
 #include <utility>
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 
 #include "base/file.h"
 
@@ -52,11 +52,13 @@ Result<UniqueFd> listen_at(const fs::path& path) {
 
 Result<ControlSocket> ControlSocket::bind(const fs::path& path) {
   if (path.string().size() > kLongestPath) {
-    return Error(ErrorKind::invalid_input, "the control socket's path is longer than 107 bytes: " + path.string())
+    return Error(ErrorKind::invalid_input,
+                 "the control socket's path is longer than 107 bytes: " + path.string())
         .with_hint("choose a shorter path for `control`, or a shorter state directory");
   }
   if (auto ready = ensure_directory(path.parent_path(), 0700); !ready) return ready.error();
-  auto lock = FileLock::acquire(path.string() + ".lock", FileLock::Mode::exclusive, std::chrono::milliseconds(0));
+  auto lock =
+      FileLock::acquire(path.string() + ".lock", FileLock::Mode::exclusive, std::chrono::milliseconds(0));
   if (!lock) {
     if (lock.error().kind() != ErrorKind::busy) return std::move(lock).error().with_context("control socket");
     return Error(ErrorKind::already_exists, "an edge is already running on " + path.string())

@@ -11,10 +11,10 @@ namespace hedge::proxy {
 
 class ControlSocket {
  public:
-  // Creates the directory (0700) where missing, takes the lock beside the socket, replaces what a dead edge left, binds with
-  // mode 0600 and listens.
-  // Errors: already_exists `edge_already_running` (a living edge holds the lock); invalid_input (path above 107 bytes);
-  // already_exists (something that is no socket is in the way); permission, no_space, io.
+  // Creates the directory (0700) where missing, takes the lock beside the socket, replaces what a dead edge
+  // left, binds with mode 0600 and listens.
+  // Errors: already_exists `edge_already_running` (a living edge holds the lock); invalid_input (path above
+  // 107 bytes); already_exists (something that is no socket is in the way); permission, no_space, io.
   static Result<ControlSocket> bind(const std::filesystem::path& path);
 
   ControlSocket(ControlSocket&&) noexcept = default;

@@ -1,15 +1,16 @@
 #include "proxy/control/control_thread.h"
 
 #include <algorithm>
+#include <condition_variable>
+#include <csignal>
+#include <mutex>
+#include <thread>
+
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <condition_variable>
-#include <csignal>
-#include <mutex>
-#include <thread>
 
 #include "base/log.h"
 #include "base/task_group.h"
@@ -108,8 +109,10 @@ class ControlThread::Impl final : public ControlActions {
       auto [failure, number] =
           co_await await_asio<int>([this](auto done) { signals_.async_wait(std::move(done)); });
       if (failure) continue;
-      if (number == SIGHUP) reload();
-      else begin_drain();
+      if (number == SIGHUP)
+        reload();
+      else
+        begin_drain();
     }
   }
 
@@ -184,20 +187,31 @@ Result<std::unique_ptr<ControlThread>> ControlThread::create(ControlOptions opti
   if (!socket) return socket.error();
   // Commands that know the state directory only find a socket of another place through this note.
   auto noted = router::note_control_socket(options.state_directory, options.control_socket);
-  if (!noted) log::warning("{}", std::move(noted).error().with_context("note where the control socket is").to_string());
+  if (!noted)
+    log::warning("{}", std::move(noted).error().with_context("note where the control socket is").to_string());
   return std::unique_ptr<ControlThread>(
       new ControlThread(std::make_unique<Impl>(std::move(options), std::move(*socket))));
 }
 
 ControlThread::ControlThread(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-ControlThread::~ControlThread() { stop(); }
+ControlThread::~ControlThread() {
+  stop();
+}
 
-UpstreamSource& ControlThread::docker() { return impl_->engine(); }
-void ControlThread::start(ManagedEdge& edge, UpstreamEvents& events) { impl_->start(edge, events); }
-void ControlThread::wait_for_stop() { impl_->wait_for_stop(); }
+UpstreamSource& ControlThread::docker() {
+  return impl_->engine();
+}
+void ControlThread::start(ManagedEdge& edge, UpstreamEvents& events) {
+  impl_->start(edge, events);
+}
+void ControlThread::wait_for_stop() {
+  impl_->wait_for_stop();
+}
 void ControlThread::request_stop() {
   asio::post(impl_->io(), [impl = impl_.get()] { impl->begin_drain(); });
 }
-void ControlThread::stop() { impl_->stop(); }
+void ControlThread::stop() {
+  impl_->stop();
+}
 
 }  // namespace hedge::proxy

@@ -21,8 +21,8 @@ struct ControlOptions {
   std::filesystem::path control_socket;
   router::RouteWatcher::OpenStore open_store;
   std::vector<router::Route> static_routes;
-  // SIGHUP: the settings file's routes as they are now. A failure is logged and shown by GET /v1/status, and the routes stay
-  // as they were. Empty: there is no settings file.
+  // SIGHUP: the settings file's routes as they are now. A failure is logged and shown by GET /v1/status, and
+  // the routes stay as they were. Empty: there is no settings file.
   std::function<Result<std::vector<router::Route>>()> reload_static_routes;
   // The settings' docker_host, else DOCKER_HOST; absent: the standard socket.
   std::optional<std::string> docker_host;
@@ -32,21 +32,22 @@ struct ControlOptions {
   std::chrono::milliseconds watch_interval{500};
 };
 
-// In order: create(), make the edge with docker(), start(edge, edge), wait_for_stop(), let the edge finish draining (upstreams
-// are still resolved), stop().
+// In order: create(), make the edge with docker(), start(edge, edge), wait_for_stop(), let the edge finish
+// draining (upstreams are still resolved), stop().
 class ControlThread {
  public:
   // Takes the control socket. Nothing runs yet and nothing is asked of anybody.
-  // Errors: already_exists `edge_already_running` (a living edge holds the socket); invalid_input, permission, no_space, io.
+  // Errors: already_exists `edge_already_running` (a living edge holds the socket); invalid_input,
+  // permission, no_space, io.
   static Result<std::unique_ptr<ControlThread>> create(ControlOptions options);
   ~ControlThread();  // stop()
 
   // For the workers. Lifetime: the ControlThread's.
   UpstreamSource& docker();
 
-  // Reads the routes and publishes the first table (on the calling thread), then starts the thread: signals and control
-  // requests are served from here on. An unreadable store is a warning, never a reason not to start.
-  // Call once. Lifetime: `edge` and `events` live until stop() has returned.
+  // Reads the routes and publishes the first table (on the calling thread), then starts the thread: signals
+  // and control requests are served from here on. An unreadable store is a warning, never a reason not to
+  // start. Call once. Lifetime: `edge` and `events` live until stop() has returned.
   void start(ManagedEdge& edge, UpstreamEvents& events);
 
   // Blocks until SIGTERM, SIGINT or request_stop(); the edge has then been told to drain.

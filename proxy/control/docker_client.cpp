@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <filesystem>
+#include <vector>
+
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -10,9 +14,6 @@
 #include <boost/beast/core/error.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
-#include <cerrno>
-#include <filesystem>
-#include <vector>
 
 #include "base/text.h"
 #include "proxy/control/asio_await.h"
@@ -33,8 +34,8 @@ constexpr std::size_t kBlockBytes = 16384;
 using EngineSocket = beast::basic_stream<asio::generic::stream_protocol>;
 
 bool is_engine_installed() {
-  constexpr std::array<const char*, 4> kPlaces = {"/usr/bin/dockerd", "/usr/sbin/dockerd", "/usr/local/bin/dockerd",
-                                                  "/usr/bin/docker"};
+  constexpr std::array<const char*, 4> kPlaces = {"/usr/bin/dockerd", "/usr/sbin/dockerd",
+                                                  "/usr/local/bin/dockerd", "/usr/bin/docker"};
   return std::any_of(kPlaces.begin(), kPlaces.end(), [](const char* place) {
     std::error_code failure;
     return std::filesystem::exists(place, failure);
@@ -43,7 +44,8 @@ bool is_engine_installed() {
 
 ProxyError connect_error(const EngineAddress& address, const error_code& failure) {
   const std::string at = "the Docker engine at " + printable(address.text);
-  if (failure == beast::error::timeout) return {ProxyReason::engine_unresponsive, at + " accepts no connection", ""};
+  if (failure == beast::error::timeout)
+    return {ProxyReason::engine_unresponsive, at + " accepts no connection", ""};
   switch (failure.value()) {
     case ENOENT:
       if (!address.is_explicit && !is_engine_installed()) {
@@ -57,18 +59,21 @@ ProxyError connect_error(const EngineAddress& address, const error_code& failure
     case EPERM:
       return {ProxyReason::engine_permission, "the edge may not open " + printable(address.text),
               "add the edge's user to the socket's group: usermod --append --groups docker USER"};
-    default: return {ProxyReason::engine_unresponsive, at + ": " + failure.message(), ""};
+    default:
+      return {ProxyReason::engine_unresponsive, at + ": " + failure.message(), ""};
   }
 }
 
 ProxyError exchange_error(const EngineAddress& address, const error_code& failure) {
   const std::string at = "the Docker engine at " + printable(address.text);
-  if (failure == beast::error::timeout) return {ProxyReason::engine_unresponsive, at + " does not answer", ""};
+  if (failure == beast::error::timeout)
+    return {ProxyReason::engine_unresponsive, at + " does not answer", ""};
   if (failure == http::error::end_of_stream || failure == http::error::partial_message ||
       failure == asio::error::connection_reset || failure == asio::error::broken_pipe) {
     return {ProxyReason::engine_unresponsive, at + " closed the connection without an answer", ""};
   }
-  return {ProxyReason::engine_unresponsive, at + " gave an answer that is not understood: " + failure.message(), ""};
+  return {ProxyReason::engine_unresponsive,
+          at + " gave an answer that is not understood: " + failure.message(), ""};
 }
 
 // "1.41". Anything else is not a version to put into a path.
@@ -86,9 +91,11 @@ http::request<http::empty_body> request_for(const std::string& target) {
   return request;
 }
 
-// Source: Docker's API, 400 with "client version 1.24 is too old. Minimum supported API version is 1.44" and its twin; the
-// status says that the request is wrong, which ours are only if the version is.
-bool is_version_refused(const EngineReply& reply) { return reply.status == 400; }
+// Source: Docker's API, 400 with "client version 1.24 is too old. Minimum supported API version is 1.44" and
+// its twin; the status says that the request is wrong, which ours are only if the version is.
+bool is_version_refused(const EngineReply& reply) {
+  return reply.status == 400;
+}
 
 }  // namespace
 
@@ -112,7 +119,8 @@ Result<EngineAddress> parse_engine_address(const std::optional<std::string>& cho
   if (!text.starts_with("tcp://")) return unsupported("this way of connecting is not supported");
   const std::string_view rest = text.substr(6);
   const auto colon = rest.rfind(':');
-  const auto port = colon == std::string_view::npos ? std::nullopt : parse_number<std::uint16_t>(rest.substr(colon + 1));
+  const auto port =
+      colon == std::string_view::npos ? std::nullopt : parse_number<std::uint16_t>(rest.substr(colon + 1));
   if (!port || *port == 0) return unsupported("the port is missing");
   std::string_view host = rest.substr(0, colon);
   if (host == "localhost") host = "127.0.0.1";
@@ -156,7 +164,8 @@ struct DockerClient::Impl {
 
   asio::io_context& io;
   EngineAddress address;
-  std::optional<std::string> version;  // absent: not asked yet. Empty: the engine names none, paths go without
+  std::optional<std::string>
+      version;  // absent: not asked yet. Empty: the engine names none, paths go without
   std::vector<Connection*> connections;
   bool is_shut_down = false;
 };
@@ -175,8 +184,8 @@ Task<std::optional<ProxyError>> DockerClient::Impl::send(Connection& connection,
       co_await await_asio([&](auto done) { socket.async_connect(where, std::move(done)); });
   if (connect_failure) co_return connect_error(address, connect_failure);
   const auto request = request_for(target);
-  auto [write_failure, written] =
-      co_await await_asio<std::size_t>([&](auto done) { http::async_write(socket, request, std::move(done)); });
+  auto [write_failure, written] = co_await await_asio<std::size_t>(
+      [&](auto done) { http::async_write(socket, request, std::move(done)); });
   if (write_failure) co_return exchange_error(address, write_failure);
   co_return std::nullopt;
 }
@@ -184,7 +193,8 @@ Task<std::optional<ProxyError>> DockerClient::Impl::send(Connection& connection,
 Task<EngineResult<EngineReply>> DockerClient::Impl::fetch(std::string target, SteadyTime deadline,
                                                           std::string* api_version) {
   Connection connection(*this);
-  if (auto failure = co_await send(connection, std::move(target), deadline)) co_return std::move(*failure);
+  auto unsent = co_await send(connection, std::move(target), deadline);
+  if (unsent) co_return std::move(*unsent);
   beast::flat_buffer buffer;
   buffer.reserve(kBlockBytes);
   http::response_parser<http::string_body> parser;
@@ -205,8 +215,9 @@ Task<std::optional<ProxyError>> DockerClient::Impl::negotiate(SteadyTime deadlin
   auto reply = co_await fetch("/_ping", deadline, &named);
   if (auto* failure = std::get_if<ProxyError>(&reply)) co_return std::move(*failure);
   if (!named.empty() && !is_version(named)) {
-    ProxyError strange{ProxyReason::engine_unsupported,
-                       "the Docker engine at " + printable(address.text) + " names the API version " + printable(named), ""};
+    ProxyError strange{
+        ProxyReason::engine_unsupported,
+        "the Docker engine at " + printable(address.text) + " names the API version " + printable(named), ""};
     co_return strange;
   }
   version = named;
@@ -235,7 +246,8 @@ class DockerClient::Impl::BodyStream final : public DockerClient::Stream {
   }
 
   Task<std::optional<ProxyError>> start(std::string target, SteadyTime deadline) {
-    if (auto failure = co_await impl_.send(connection_, std::move(target), deadline)) co_return failure;
+    auto unsent = co_await impl_.send(connection_, std::move(target), deadline);
+    if (unsent) co_return unsent;
     auto [failure, bytes] = co_await await_asio<std::size_t>(
         [&](auto done) { http::async_read_header(connection_.socket(), buffer_, parser_, std::move(done)); });
     if (failure) co_return exchange_error(impl_.address, failure);
@@ -275,7 +287,8 @@ DockerClient::~DockerClient() = default;
 Task<EngineResult<EngineReply>> DockerClient::get(std::string path, SteadyTime deadline) {
   constexpr int kAttempts = 2;  // the second after an upgrade of the engine under us
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    if (auto failure = co_await impl_->negotiate(deadline)) co_return std::move(*failure);
+    auto failure = co_await impl_->negotiate(deadline);
+    if (failure) co_return std::move(*failure);
     auto reply = co_await impl_->fetch(versioned(*impl_->version, path), deadline, nullptr);
     if (std::holds_alternative<ProxyError>(reply)) impl_->version.reset();
     const auto* answer = std::get_if<EngineReply>(&reply);
@@ -286,8 +299,10 @@ Task<EngineResult<EngineReply>> DockerClient::get(std::string path, SteadyTime d
   co_return refused_version(impl_->address, "");
 }
 
-Task<EngineResult<std::unique_ptr<DockerClient::Stream>>> DockerClient::open(std::string path, SteadyTime deadline) {
-  if (auto failure = co_await impl_->negotiate(deadline)) co_return std::move(*failure);
+Task<EngineResult<std::unique_ptr<DockerClient::Stream>>> DockerClient::open(std::string path,
+                                                                             SteadyTime deadline) {
+  auto unknown = co_await impl_->negotiate(deadline);
+  if (unknown) co_return std::move(*unknown);
   auto stream = std::make_unique<Impl::BodyStream>(*impl_);
   auto failure = co_await stream->start(versioned(*impl_->version, path), deadline);
   if (failure || stream->status() != 200) impl_->version.reset();

@@ -29,7 +29,8 @@ struct EngineAddress {
 };
 
 // `chosen`: the settings' docker_host or DOCKER_HOST. Absent: the standard socket.
-// Errors: unsupported `engine_unsupported` (ssh://, a host name: the edge resolves nothing here; anything else).
+// Errors: unsupported `engine_unsupported` (ssh://, a host name: the edge resolves nothing here; anything
+// else).
 Result<EngineAddress> parse_engine_address(const std::optional<std::string>& chosen);
 
 struct EngineReply {
@@ -45,8 +46,9 @@ class DockerClient {
   DockerClient(boost::asio::io_context& io, EngineAddress address);
   ~DockerClient();
 
-  // `path` begins after the version: "/containers/x/json". The version is the one that the engine names in its answer to
-  // /_ping, asked for again after a failure and when an engine says that it no longer speaks it.
+  // `path` begins after the version: "/containers/x/json". The version is the one that the engine names in
+  // its answer to /_ping, asked for again after a failure and when an engine says that it no longer speaks
+  // it.
   // Errors: the engine_… reasons, none later than `deadline`.
   Task<EngineResult<EngineReply>> get(std::string path, SteadyTime deadline);
 
@@ -54,7 +56,8 @@ class DockerClient {
   class Stream {
    public:
     virtual ~Stream() = default;
-    // The next bytes of the body. Empty: the engine ended it. Errors: as get(); `limit` without a byte is one.
+    // The next bytes of the body. Empty: the engine ended it. Errors: as get(); `limit` without a byte is
+    // one.
     virtual Task<EngineResult<std::string>> read(std::chrono::milliseconds limit) = 0;
   };
   Task<EngineResult<std::unique_ptr<Stream>>> open(std::string path, SteadyTime deadline);

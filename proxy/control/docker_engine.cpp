@@ -1,6 +1,7 @@
 #include "proxy/control/docker_engine.h"
 
 #include <algorithm>
+
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -24,7 +25,9 @@ constexpr std::chrono::milliseconds kStreamRenewal = 10min;
 // A stream that ends sooner was no success: the back-off goes on.
 constexpr std::chrono::milliseconds kSteadyStream = 1s;
 
-SteadyTime now() { return std::chrono::steady_clock::now(); }
+SteadyTime now() {
+  return std::chrono::steady_clock::now();
+}
 
 bool is_engine_failure(const UpstreamAnswer& answer) {
   const auto* error = std::get_if<ProxyError>(&answer);
@@ -34,8 +37,10 @@ bool is_engine_failure(const UpstreamAnswer& answer) {
     case ProxyReason::engine_not_installed:
     case ProxyReason::engine_permission:
     case ProxyReason::engine_unresponsive:
-    case ProxyReason::engine_unsupported: return true;
-    default: return false;
+    case ProxyReason::engine_unsupported:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -44,7 +49,8 @@ std::string message_of(const EngineReply& reply) {
   const auto body = nlohmann::json::parse(reply.body, nullptr, false);
   const auto found = body.is_object() ? body.find("message") : body.end();
   const bool has_message = found != body.end() && found->is_string();
-  return "status " + std::to_string(reply.status) + (has_message ? ": " + printable(found->get<std::string>()) : "");
+  return "status " + std::to_string(reply.status) +
+         (has_message ? ": " + printable(found->get<std::string>()) : "");
 }
 
 ProxyError refused(const EngineReply& reply) {
@@ -90,7 +96,8 @@ DockerEngine::DockerEngine(asio::io_context& io, DockerEngineOptions options)
   auto address = parse_engine_address(options_.docker_host);
   if (!address) {
     const auto& hints = address.error().hints();
-    unusable_ = ProxyError{ProxyReason::engine_unsupported, address.error().text(), hints.empty() ? "" : hints.front()};
+    unusable_ = ProxyError{ProxyReason::engine_unsupported, address.error().text(),
+                           hints.empty() ? "" : hints.front()};
     return;
   }
   client_ = std::make_unique<DockerClient>(io_, std::move(*address));
@@ -102,7 +109,8 @@ DockerEngine::~DockerEngine() = default;
 void DockerEngine::resolve(const router::DockerUpstream& upstream, Reply reply) {
   const std::lock_guard lock(door_);
   if (is_shut_down_) return reply(ProxyError{ProxyReason::shutting_down, "the edge is stopping", ""});
-  asio::post(io_, [this, upstream, reply = std::move(reply)]() mutable { begin(upstream, std::move(reply)); });
+  asio::post(io_,
+             [this, upstream, reply = std::move(reply)]() mutable { begin(upstream, std::move(reply)); });
 }
 
 void DockerEngine::begin(const router::DockerUpstream& upstream, Reply reply) {
@@ -121,8 +129,8 @@ void DockerEngine::begin(const router::DockerUpstream& upstream, Reply reply) {
 
 Task<void> DockerEngine::query(std::string key, router::DockerUpstream upstream) {
   const SteadyTime deadline = now() + options_.resolve_limit;
-  // Something ended or moved while the engine was asked: its address may already be another container's. Events that never
-  // pause meet the deadline, after which asking fails.
+  // Something ended or moved while the engine was asked: its address may already be another container's.
+  // Events that never pause meet the deadline, after which asking fails.
   std::uint64_t before = generation_;
   UpstreamAnswer answer = co_await ask(upstream, deadline);
   while (before != generation_ && !is_engine_failure(answer)) {
@@ -133,7 +141,8 @@ Task<void> DockerEngine::query(std::string key, router::DockerUpstream upstream)
 }
 
 Task<UpstreamAnswer> DockerEngine::ask(router::DockerUpstream upstream, SteadyTime deadline) {
-  if (auto failure = co_await find_own_networks(deadline)) co_return UpstreamAnswer(std::move(*failure));
+  auto lost = co_await find_own_networks(deadline);
+  if (lost) co_return UpstreamAnswer(std::move(*lost));
   std::string wanted = upstream.selector;
   if (wanted.find('=') != std::string::npos) {
     auto found = co_await find_by_labels(wanted, deadline);

@@ -34,12 +34,12 @@ struct DockerEngineOptions {
   std::chrono::milliseconds last_backoff{5000};
 };
 
-// Everything but resolve() happens on the io_context's thread. The engine is not spoken to before the
-// first resolve().
+// Everything but resolve() happens on the io_context's thread. The engine is not spoken to before the first
+// resolve().
 //
-// While the event stream is up, every event makes the cached answers be asked for anew, and a container that ended drains
-// the pools of its identities. While the engine cannot be asked, the last good answers stay usable; when the stream is
-// back everything is asked for again, because what happened in between is unknown.
+// While the event stream is up, every event makes the cached answers be asked for anew, and a container that
+// ended drains the pools of its identities. While the engine cannot be asked, the last good answers stay
+// usable; when the stream is back everything is asked for again, because what happened in between is unknown.
 class DockerEngine final : public UpstreamSource {
  public:
   DockerEngine(boost::asio::io_context& io, DockerEngineOptions options);
@@ -51,7 +51,8 @@ class DockerEngine final : public UpstreamSource {
 
   void resolve(const router::DockerUpstream& upstream, std::function<void(UpstreamAnswer)> reply) override;
 
-  // Answers everybody who waits and lets the io_context run empty. Later resolve() calls are answered at once.
+  // Answers everybody who waits and lets the io_context run empty. Later resolve() calls are answered at
+  // once.
   void shut_down();
 
   // True while events arrive: answers are as fresh as the engine.

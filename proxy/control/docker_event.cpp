@@ -18,9 +18,9 @@ std::string text(const json& value, const char* name) {
 }  // namespace
 
 std::string docker_events_path() {
-  const json filters = {{"type", {"container", "network"}},
-                        {"event",
-                         {"start", "die", "destroy", "pause", "unpause", "rename", "connect", "disconnect"}}};
+  const json filters = {
+      {"type", {"container", "network"}},
+      {"event", {"start", "die", "destroy", "pause", "unpause", "rename", "connect", "disconnect"}}};
   return "/events?filters=" + percent_encode(filters.dump());
 }
 

@@ -9,7 +9,7 @@ namespace hedge::proxy {
 
 enum class DockerChange {
   altered,  // something may be found elsewhere now: started, paused, renamed, connected to a network
-  ended,    // what runs at the container's addresses is no longer this container: died, destroyed, disconnected
+  ended,  // what runs at the container's addresses is no longer this container: died, destroyed, disconnected
 };
 
 struct DockerEvent {

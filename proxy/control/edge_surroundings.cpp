@@ -1,12 +1,12 @@
 #include "proxy/control/edge_surroundings.h"
 
+#include <algorithm>
+#include <memory>
+
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
-
-#include <algorithm>
-#include <memory>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -17,7 +17,8 @@ namespace {
 constexpr std::size_t kIdLength = 64;
 
 bool is_hex(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return is_ascii_digit(c) || (c >= 'a' && c <= 'f'); });
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return is_ascii_digit(c) || (c >= 'a' && c <= 'f'); });
 }
 
 bool is_same_network(const ifaddrs& interface, const in_addr& wanted) {
@@ -32,10 +33,12 @@ bool is_same_network(const ifaddrs& interface, const in_addr& wanted) {
 
 std::optional<std::string> own_container_in(std::string_view mountinfo) {
   constexpr std::string_view kBefore = "/containers/";
-  for (std::size_t at = mountinfo.find(kBefore); at != std::string_view::npos; at = mountinfo.find(kBefore, at + 1)) {
+  for (std::size_t at = mountinfo.find(kBefore); at != std::string_view::npos;
+       at = mountinfo.find(kBefore, at + 1)) {
     const std::string_view rest = mountinfo.substr(at + kBefore.size());
     const std::string_view id = rest.substr(0, kIdLength);
-    if (id.size() == kIdLength && is_hex(id) && rest.substr(kIdLength).starts_with('/')) return std::string(id);
+    if (id.size() == kIdLength && is_hex(id) && rest.substr(kIdLength).starts_with('/'))
+      return std::string(id);
   }
   return std::nullopt;
 }

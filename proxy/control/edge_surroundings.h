@@ -13,7 +13,8 @@ std::optional<std::string> find_own_container();
 // …/containers/<64 hexadecimal digits>/hosts.
 std::optional<std::string> own_container_in(std::string_view mountinfo);
 
-// True if an interface of this host that is up has an address in the same network as `ip`: a packet there needs no gateway.
+// True if an interface of this host that is up has an address in the same network as `ip`: a packet there
+// needs no gateway.
 bool is_on_connected_network(const std::string& ip);
 
 }  // namespace hedge::proxy

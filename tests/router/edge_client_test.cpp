@@ -1,15 +1,15 @@
 #include "router/edge_client.h"
 
+#include <array>
+#include <string>
+#include <thread>
+
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-#include <array>
-#include <string>
-#include <thread>
 
 #include "base/file.h"
 #include "base/unique_fd.h"
@@ -61,8 +61,9 @@ class OneAnswer {
 };
 
 std::string json_answer(const std::string& body, const std::string& status = "200 OK") {
-  return "HTTP/1.1 " + status + "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) +
-         "\r\n\r\n" + body;
+  return "HTTP/1.1 " + status +
+         "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
+         body;
 }
 
 class EdgeClientTest : public testing::Test {
@@ -73,7 +74,8 @@ class EdgeClientTest : public testing::Test {
 };
 
 TEST_F(EdgeClientTest, ReadsTheStatus) {
-  const OneAnswer edge(socket(), json_answer(R"({"pid": 42, "version": "0.1.0", "state_directory": "/s", "uptime_seconds": 7,
+  const OneAnswer edge(
+      socket(), json_answer(R"({"pid": 42, "version": "0.1.0", "state_directory": "/s", "uptime_seconds": 7,
       "workers": 2, "connections": 3, "routes": 4, "warnings": ["w"], "later": {},
       "listeners": [{"scheme": "https", "address": "::1", "port": 8443}]})"));
   const auto status = client().fetch_status();
@@ -93,7 +95,8 @@ TEST_F(EdgeClientTest, ReadsTheStatus) {
 }
 
 TEST_F(EdgeClientTest, ReadsTheRoutes) {
-  const OneAnswer edge(socket(), json_answer(R"({"routes": [{"host": "a.localhost", "upstream": "tcp:127.0.0.1:1",
+  const OneAnswer edge(socket(),
+                       json_answer(R"({"routes": [{"host": "a.localhost", "upstream": "tcp:127.0.0.1:1",
       "static": true}]})"));
   const auto routes = client().fetch_routes();
   ASSERT_TRUE(routes) << routes.error().to_string();
@@ -127,7 +130,8 @@ TEST_F(EdgeClientTest, AnEdgeThatIsDownIsNoFailedPoke) {
 }
 
 TEST_F(EdgeClientTest, ARefusalCarriesTheEdgesIdAndWords) {
-  const OneAnswer edge(socket(), json_answer(R"({"id": "state_unreadable", "detail": "the store is damaged"})", "500 Oops"));
+  const OneAnswer edge(
+      socket(), json_answer(R"({"id": "state_unreadable", "detail": "the store is damaged"})", "500 Oops"));
   const auto status = client().fetch_status();
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().id(), "state_unreadable");

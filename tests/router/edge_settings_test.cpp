@@ -1,11 +1,13 @@
 #include "router/edge_settings.h"
 
-#include <gtest/gtest.h>
-
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
 #include "tests/support/temporary_directory.h"
 
 namespace hedge::router {
@@ -64,7 +66,8 @@ host = "beta.localhost"
 upstream = "4000"
 wildcard = true
 protocol = "h2c"
-)", "edge.toml");
+)",
+                                            "edge.toml");
   ASSERT_TRUE(settings) << settings.error().to_string();
   const config::EdgeConfig& edge = settings->edge;
   EXPECT_EQ(edge.state_dir, "/var/lib/hedge");
@@ -94,14 +97,15 @@ protocol = "h2c"
   EXPECT_EQ(to_string(settings->routes[1].upstream), "tcp:127.0.0.1:4000");
 }
 
-TEST(EdgeSettings, AFileWithOnlyAPlainAddressListensOnThatAlone) {
+TEST(EdgeSettings, AFileWithAddressesOfOneKindListensOnThatAlone) {
   const auto plain = parse_edge_settings("[edge]\nhttp = \"127.0.0.1:0\"\n", "e");
   ASSERT_TRUE(plain);
   ASSERT_TRUE(plain->edge.https);
   EXPECT_TRUE(plain->edge.https->empty());
   const auto tls = parse_edge_settings("[edge]\nhttps = \"127.0.0.1:0\"\n", "e");
   ASSERT_TRUE(tls);
-  EXPECT_FALSE(tls->edge.http) << "the plain listener redirects to TLS and stays";
+  ASSERT_TRUE(tls->edge.http);
+  EXPECT_TRUE(tls->edge.http->empty());
 }
 
 TEST(EdgeSettings, TheAccessLogMayBeOffOrStandardOutput) {
@@ -121,43 +125,46 @@ TEST(EdgeSettings, RelativePathsAreTakenFromTheFilesDirectory) {
 
 TEST(EdgeSettings, EveryProblemIsToldAtItsPlace) {
   const std::string text =
-      "[edge]\n"                                        // 1
-      "workers = 0\n"                                   // 2
-      "http = \"127.0.0.1\"\n"                          // 3
-      "https = [\"localhost:443\"]\n"                   // 4
-      "certificate = \"c.pem\"\n"                       // 5
-      "resolve_ttl = \"2s\"\n"                          // 6
-      "connect_timeout = \"0ms\"\n"                     // 7
-      "cookies = \"eat\"\n"                             // 8
-      "trusted_proxies = [\"10.0.0.0/33\"]\n"           // 9
-      "suffixes = [\"a_b\"]\n"                          // 10
-      "docker_host = \"ssh://host\"\n"                  // 11
-      "wokers = 1\n"                                    // 12
-      "dns_servers = [\"ns.example\"]\n"                // 13
-      "network = \"\"\n"                                // 14
-      "state_dir = \"\"\n"                              // 15
-      "access_log = \"\"\n"                             // 16
-      "control = \"/" + std::string(107, 'c') + "\"\n"  // 17
-      "[[routes]]\n"                                    // 18
-      "host = \"a b\"\n"                                // 19
-      "upstream = \"dns:x.localhost:80\"\n"             // 20
-      "[[routes]]\n"                                    // 21
-      "protocol = \"spdy\"\n"                           // 22
-      "weight = 1\n"                                    // 23
-      "[[routes]]\n"                                    // 24
-      "host = \"twice.localhost\"\n"                    // 25
-      "upstream = \"1\"\n"                              // 26
-      "[[routes]]\n"                                    // 27
-      "host = \"TWICE.localhost\"\n"                    // 28
-      "upstream = \"2\"\n"                              // 29
-      "[other]\n";                                      // 30
+      "[edge]\n"                               // 1
+      "workers = 0\n"                          // 2
+      "http = \"127.0.0.1\"\n"                 // 3
+      "https = [\"localhost:443\"]\n"          // 4
+      "certificate = \"c.pem\"\n"              // 5
+      "resolve_ttl = \"2s\"\n"                 // 6
+      "connect_timeout = \"0ms\"\n"            // 7
+      "cookies = \"eat\"\n"                    // 8
+      "trusted_proxies = [\"10.0.0.0/33\"]\n"  // 9
+      "suffixes = [\"a_b\"]\n"                 // 10
+      "docker_host = \"ssh://host\"\n"         // 11
+      "wokers = 1\n"                           // 12
+      "dns_servers = [\"ns.example\"]\n"       // 13
+      "network = \"\"\n"                       // 14
+      "state_dir = \"\"\n"                     // 15
+      "access_log = \"\"\n"                    // 16
+      "control = \"/" +
+      std::string(107, 'c') +
+      "\"\n"                                 // 17
+      "[[routes]]\n"                         // 18
+      "host = \"a b\"\n"                     // 19
+      "upstream = \"dns:x.localhost:80\"\n"  // 20
+      "[[routes]]\n"                         // 21
+      "protocol = \"spdy\"\n"                // 22
+      "weight = 1\n"                         // 23
+      "[[routes]]\n"                         // 24
+      "host = \"twice.localhost\"\n"         // 25
+      "upstream = \"1\"\n"                   // 26
+      "[[routes]]\n"                         // 27
+      "host = \"TWICE.localhost\"\n"         // 28
+      "upstream = \"2\"\n"                   // 29
+      "[other]\n";                           // 30
   const std::string found = problems(text);
   const std::vector<std::string> expected = {
       "edge.toml:2:",  "edge.toml:3:",  "edge.toml:4:",  "edge.toml:5:",  "edge.toml:6:",  "edge.toml:7:",
       "edge.toml:8:",  "edge.toml:9:",  "edge.toml:10:", "edge.toml:11:", "edge.toml:12:", "edge.toml:13:",
       "edge.toml:14:", "edge.toml:15:", "edge.toml:16:", "edge.toml:17:", "edge.toml:19:", "edge.toml:20:",
       "edge.toml:21:", "edge.toml:22:", "edge.toml:23:", "edge.toml:28:", "edge.toml:30:"};
-  for (const std::string& place : expected) EXPECT_NE(found.find(place), std::string::npos) << place << "\n" << found;
+  for (const std::string& place : expected)
+    EXPECT_NE(found.find(place), std::string::npos) << place << "\n" << found;
   EXPECT_NE(found.find("twice.localhost stands twice"), std::string::npos) << found;
   EXPECT_NE(found.find("a route needs a host"), std::string::npos) << found;
   EXPECT_NE(found.find("a route needs an upstream"), std::string::npos) << found;
@@ -190,6 +197,47 @@ TEST(EdgeSettings, E37_WarnsAboutDomainsOfMulticastDns) {
   ASSERT_TRUE(settings);
   ASSERT_EQ(settings->edge.warnings.size(), 1U);
   EXPECT_EQ(settings->edge.warnings[0].find("edge.toml:2:"), 0U) << settings->edge.warnings[0];
+}
+
+std::string example() {
+  return std::string(HEDGE_SOURCE_DIR) + "/config/examples/edge.toml";
+}
+
+TEST(EdgeSettings, TheExampleIsAccepted) {
+  const auto settings = load_edge_settings(example());
+  ASSERT_TRUE(settings) << settings.error().to_string();
+  EXPECT_EQ(settings->routes.size(), 2U);
+}
+
+// The example shows each key with its default in a comment; without the comment sign it has to be right as
+// well.
+TEST(EdgeSettings, TheExamplesCommentedKeysAreAccepted) {
+  std::ifstream file(example());
+  std::string text;
+  for (std::string line; std::getline(file, line);) {
+    const bool is_key = line.starts_with("# ") && line.find(" = ") != std::string::npos;
+    text += (is_key ? line.substr(2) : line) + "\n";
+  }
+  EXPECT_EQ(problems(text), "none") << text;
+}
+
+TEST(EdgeSettings, TheSchemaKnowsTheKeysThatTheReaderKnows) {
+  const auto schema_text = read_file(std::string(HEDGE_SOURCE_DIR) + "/config/schema/edge.schema.json");
+  ASSERT_TRUE(schema_text);
+  const auto schema = nlohmann::json::parse(*schema_text);
+  const auto& edge = schema.at("properties").at("edge").at("properties");
+  // Every key of the wrong type is a problem that names it; an unknown key is one that says so.
+  for (const auto& [key, unused] : edge.items()) {
+    const std::string found = problems("[edge]\n" + key + " = 1979-05-27\n");
+    EXPECT_EQ(found.find("unknown key"), std::string::npos) << found;
+  }
+  EXPECT_EQ(edge.size(), 16U) << "a new key belongs into the schema, the example and this number";
+  const auto& route = schema.at("properties").at("routes").at("items").at("properties");
+  for (const auto& [key, unused] : route.items()) {
+    const std::string found = problems("[[routes]]\n" + key + " = 1979-05-27\n");
+    EXPECT_EQ(found.find("unknown key"), std::string::npos) << found;
+  }
+  EXPECT_EQ(route.size(), 4U);
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 #include "router/host_pattern.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace hedge::router {
 namespace {
@@ -127,11 +127,52 @@ TEST(ParseAuthority, E17_TakesHostAndPortApart) {
 
 TEST(ParseAuthority, E17_RefusesWhatIsMalformed) {
   const std::vector<std::string> cases = {
-      "", ".", "..", ":", ":80", ".:80", "alpha.dev.localhost..", "alpha..localhost", ".alpha", "alpha:99999",
-      "alpha:65536", "alpha:-1", "alpha:+80", "alpha:80x", "alpha: 80", "alpha:80:80", "a b", " a", "a ", "a\tb",
-      "a\r\nb", std::string("a\0b", 3), "a/b", "a\\b", "a@b", "a?b", "a#b", "a,b", "a;b", "a%41", "a\"b", "a<b",
-      "\xc3\xbc.localhost", "a\x7f", "[", "[]", "[::1", "::1", "[::1]80", "[::1]:x", "[zz]", "[127.0.0.1]",
-      "[fe80::1%25eth0]", "[::1]]", "[[::1]]", std::string(254, 'a'),
+      "",
+      ".",
+      "..",
+      ":",
+      ":80",
+      ".:80",
+      "alpha.dev.localhost..",
+      "alpha..localhost",
+      ".alpha",
+      "alpha:99999",
+      "alpha:65536",
+      "alpha:-1",
+      "alpha:+80",
+      "alpha:80x",
+      "alpha: 80",
+      "alpha:80:80",
+      "a b",
+      " a",
+      "a ",
+      "a\tb",
+      "a\r\nb",
+      std::string("a\0b", 3),
+      "a/b",
+      "a\\b",
+      "a@b",
+      "a?b",
+      "a#b",
+      "a,b",
+      "a;b",
+      "a%41",
+      "a\"b",
+      "a<b",
+      "\xc3\xbc.localhost",
+      "a\x7f",
+      "[",
+      "[]",
+      "[::1",
+      "::1",
+      "[::1]80",
+      "[::1]:x",
+      "[zz]",
+      "[127.0.0.1]",
+      "[fe80::1%25eth0]",
+      "[::1]]",
+      "[[::1]]",
+      std::string(254, 'a'),
   };
   for (const std::string& text : cases) EXPECT_FALSE(parse_authority(text)) << '"' << text << '"';
 }

@@ -1,9 +1,9 @@
 #include "router/route_table.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace hedge::router {
 namespace {
@@ -16,7 +16,9 @@ Route route(std::string host, std::uint16_t port, HostMatch match = HostMatch::e
   return out;
 }
 
-Route wildcard(std::string host, std::uint16_t port) { return route(std::move(host), port, HostMatch::exact_and_below); }
+Route wildcard(std::string host, std::uint16_t port) {
+  return route(std::move(host), port, HostMatch::exact_and_below);
+}
 
 // The port of the route that answers; 0 if none does.
 std::uint16_t port_of(const RouteTable& table, std::string_view host) {
@@ -42,23 +44,23 @@ TEST(RouteTable, FindsExactlyTheRouteOfTheHost) {
       {"alpha.localhost", 1},
       {"ALPHA.LocalHost", 1},
       {"api.alpha.localhost", 2},
-      {"x.alpha.localhost", 0},         // a parent that is not a wildcard never answers for a child
+      {"x.alpha.localhost", 0},  // a parent that is not a wildcard never answers for a child
       {"x.api.alpha.localhost", 0},
-      {"beta.localhost", 3},            // a wildcard answers for its own name
+      {"beta.localhost", 3},  // a wildcard answers for its own name
       {"x.beta.localhost", 3},
-      {"x.y.z.beta.localhost", 3},      // at any depth
+      {"x.y.z.beta.localhost", 3},  // at any depth
       {"X.BETA.localhost", 3},
-      {"exact.beta.localhost", 4},      // exact beats wildcard
+      {"exact.beta.localhost", 4},  // exact beats wildcard
       {"below.exact.beta.localhost", 3},
       {"deep.beta.localhost", 5},
-      {"x.deep.beta.localhost", 5},     // the longest wildcard
-      {"xbeta.localhost", 0},           // a label, not a suffix
+      {"x.deep.beta.localhost", 5},  // the longest wildcard
+      {"xbeta.localhost", 0},        // a label, not a suffix
       {"x.localhost", 0},
       {"localhost", 6},
       {"", 0},
       {".", 0},
       {".beta.localhost", 3},
-      {"beta.localhost.", 0},           // the caller drops the dot
+      {"beta.localhost.", 0},  // the caller drops the dot
       {"unknown", 0},
       {"\xff\xfe", 0},
   };

@@ -1,9 +1,9 @@
 #include "router/route.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace hedge::router {
 namespace {
@@ -115,7 +115,8 @@ TEST(ParseUpstream, RefusesEverythingElseAndNamesThePlace) {
 
 // Every resolver answers *.localhost with loopback, which is the edge itself: a loop, not a route.
 TEST(ParseUpstream, RefusesNamesBelowLocalhost) {
-  for (const std::string text : {"dns:localhost:80", "dns:alpha.localhost:80", "dns:A.LOCALHOST.:80", "x.localhost:3000"}) {
+  for (const std::string text :
+       {"dns:localhost:80", "dns:alpha.localhost:80", "dns:A.LOCALHOST.:80", "x.localhost:3000"}) {
     const auto upstream = parse_upstream(text);
     ASSERT_FALSE(upstream) << text;
     EXPECT_NE(upstream.error().text().find(".localhost"), std::string::npos) << upstream.error().text();

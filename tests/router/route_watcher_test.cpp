@@ -1,9 +1,9 @@
 #include "router/route_watcher.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace hedge::router {
 namespace {
@@ -111,7 +111,8 @@ TEST_F(RouteWatcherTest, AChangeOfTheStoreIsSeen) {
 
 TEST_F(RouteWatcherTest, AnUnreadableRecordIsNamed) {
   state_.contents.routes = {route("a", 1)};
-  state_.contents.unreadable.push_back({"broken.localhost", Error(ErrorKind::invalid_input, "upstream makes no sense")});
+  state_.contents.unreadable.push_back(
+      {"broken.localhost", Error(ErrorKind::invalid_input, "upstream makes no sense")});
   RouteWatcher watcher(opener(), {});
   const RouteSnapshot snapshot = watcher.load();
   EXPECT_EQ(port_of(snapshot, "a"), 1);

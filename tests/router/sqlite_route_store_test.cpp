@@ -1,16 +1,16 @@
 #include "router/sqlite_route_store.h"
 
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <fstream>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "base/file.h"
 #include "tests/support/temporary_directory.h"
@@ -37,7 +37,8 @@ class SqliteRouteStoreTest : public testing::Test {
   std::filesystem::path path() const { return directory_ / "routes.db"; }
   // As another program would: past the store's own checks.
   void run_sql(std::string_view sql) {
-    auto database = sqlite::Database::open(path(), sqlite::OpenMode::read_write_create, sqlite::Durability::normal);
+    auto database =
+        sqlite::Database::open(path(), sqlite::OpenMode::read_write_create, sqlite::Durability::normal);
     ASSERT_TRUE(database) << database.error().to_string();
     const auto done = database->execute(sql);
     ASSERT_TRUE(done) << done.error().to_string();
@@ -104,8 +105,9 @@ struct Claim {
 };
 
 TEST_F(SqliteRouteStoreTest, RefusesASecondClaimOnAHost) {
-  const std::vector<Claim> cases = {
-      {"shop/a", "shop/b", "worktree shop/a"}, {"shop/a", "", "worktree shop/a"}, {"", "shop/a", "hand-made"}};
+  const std::vector<Claim> cases = {{"shop/a", "shop/b", "worktree shop/a"},
+                                    {"shop/a", "", "worktree shop/a"},
+                                    {"", "shop/a", "hand-made"}};
   int number = 0;
   for (const Claim& row : cases) {
     const std::string host = "host" + std::to_string(++number) + ".localhost";
@@ -137,7 +139,8 @@ TEST_F(SqliteRouteStoreTest, SetsTheStateOfAllRoutesOfAWorktree) {
   EXPECT_EQ(*store->set_state("shop/none", RouteState::stopped), 0);
   const auto loaded = store->load_all();
   for (const Route& found : loaded->routes) {
-    EXPECT_EQ(found.state, found.worktree == "shop/a" ? RouteState::starting : RouteState::live) << found.host;
+    EXPECT_EQ(found.state, found.worktree == "shop/a" ? RouteState::starting : RouteState::live)
+        << found.host;
   }
 }
 
@@ -222,7 +225,8 @@ TEST_F(SqliteRouteStoreTest, ManyWritersLoseNothing) {
   std::vector<std::thread> writers;
   for (int writer = 0; writer < kWriters; ++writer) {
     writers.emplace_back([this, writer] {
-      const auto store = SqliteRouteStore::open(path());  // also creates the table at the same time as the others
+      const auto store =
+          SqliteRouteStore::open(path());  // also creates the table at the same time as the others
       ASSERT_TRUE(store) << store.error().to_string();
       for (int i = 0; i < kRoutes; ++i) {
         const std::string host = "w" + std::to_string(writer) + "-" + std::to_string(i);
@@ -277,9 +281,11 @@ int fill_small_disk(const std::filesystem::path& mount_point) {
   // SQLite still has room in the pages that it has; then every change is refused with the same words.
   Result<void> refused;
   for (int i = 0; refused && i < 1000; ++i) {
-    refused = (*store)->put(route("new" + std::to_string(i) + ".localhost", "", "unix:/" + std::string(100, 'p')));
+    refused =
+        (*store)->put(route("new" + std::to_string(i) + ".localhost", "", "unix:/" + std::string(100, 'p')));
   }
-  if (refused || refused.error().id() != "disk_full" || refused.error().kind() != ErrorKind::no_space) return 3;
+  if (refused || refused.error().id() != "disk_full" || refused.error().kind() != ErrorKind::no_space)
+    return 3;
   if ((*store)->put(route("kept.localhost", "shop/a", "unix:/" + std::string(100, 'q')))) return 4;
   filler.close();
   if (!remove_file(mount_point / "filler")) return 5;

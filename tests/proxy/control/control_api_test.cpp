@@ -1,12 +1,12 @@
 #include "proxy/control/control_api.h"
 
-#include <gtest/gtest.h>
-#include <unistd.h>
-
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
 
 namespace hedge::proxy {
 namespace {
@@ -108,12 +108,14 @@ TEST_F(ControlApiTest, TheStatusTellsHowTheEdgeIs) {
   EXPECT_EQ(body.at("workers"), 2);
   EXPECT_EQ(body.at("connections"), 5);
   EXPECT_EQ(body.at("routes"), 1);
-  EXPECT_EQ(body.at("listeners"), json::parse(R"([{"scheme": "https", "address": "127.0.0.1", "port": 8443}])"));
+  EXPECT_EQ(body.at("listeners"),
+            json::parse(R"([{"scheme": "https", "address": "127.0.0.1", "port": 8443}])"));
   EXPECT_EQ(body.at("warnings"), json::parse(R"(["careful \"you\""])"));
 }
 
 TEST_F(ControlApiTest, ARouteCanBePutReadListedAndDeleted) {
-  const ApiAnswer put = call("PUT", "/v1/routes/Alpha.Localhost", R"({"upstream": "3000", "worktree": "shop/alpha"})");
+  const ApiAnswer put =
+      call("PUT", "/v1/routes/Alpha.Localhost", R"({"upstream": "3000", "worktree": "shop/alpha"})");
   ASSERT_EQ(put.status, 200U) << put.body;
   EXPECT_EQ(json::parse(put.body), json::parse(R"({"host": "alpha.localhost", "wildcard": false, "upstream":
       "tcp:127.0.0.1:3000", "protocol": "http1", "worktree": "shop/alpha", "state": "live", "static": false})"));
@@ -175,7 +177,8 @@ TEST_F(ControlApiTest, BadBodiesAreRefused) {
   for (const BadPut& row : cases) expect_problem(call("PUT", row.target, row.body), 400, row.id);
   expect_problem(call("PUT", "/v1/routes/a", R"({"upstream": "3000"})", "text/plain"), 415, "bad_request");
   expect_problem(call("PUT", "/v1/routes/a", R"({"upstream": "3000"})", ""), 415, "bad_request");
-  EXPECT_EQ(call("PUT", "/v1/routes/a", R"({"upstream": "3000"})", "Application/JSON; charset=utf-8").status, 200U);
+  EXPECT_EQ(call("PUT", "/v1/routes/a", R"({"upstream": "3000"})", "Application/JSON; charset=utf-8").status,
+            200U);
   EXPECT_EQ(actions_.stored_routes.routes.size(), 1U);
 }
 

@@ -1,12 +1,12 @@
 #include "proxy/control/control_socket.h"
 
+#include <fstream>
+#include <string>
+
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-
-#include <fstream>
-#include <string>
 
 #include "base/unique_fd.h"
 #include "tests/support/temporary_directory.h"

@@ -1,159 +1,28 @@
 #include "proxy/control/control_thread.h"
 
+#include <atomic>
+#include <csignal>
+#include <fstream>
+#include <future>
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <array>
-#include <condition_variable>
-#include <csignal>
-#include <fstream>
-#include <future>
-#include <mutex>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include "base/http_client.h"
-#include "base/unique_fd.h"
-#include "router/edge_client.h"
-#include "router/sqlite_route_store.h"
-#include "tests/support/temporary_directory.h"
+#include "tests/proxy/control/control_thread_fixture.h"
 
 namespace hedge::proxy {
 namespace {
 
 using namespace std::chrono_literals;
-using router::EdgeClient;
 using router::PokeResult;
 using router::Route;
-using router::RouteTable;
-
-constexpr auto kLimit = 5s;
-
-// An edge that only remembers what it was told.
-class FakeEdge final : public ManagedEdge, public UpstreamEvents {
- public:
-  void publish(std::shared_ptr<const RouteTable> table) override {
-    const std::lock_guard lock(mutex_);
-    table_ = std::move(table);
-    ++published_;
-    changed_.notify_all();
-  }
-  EdgeFacts facts() const override {
-    EdgeFacts facts;
-    facts.workers = 1;
-    facts.listeners = {{"http", "127.0.0.1", 8080}};
-    return facts;
-  }
-  void begin_drain() override { ++drains; }
-  void identity_gone(std::string) override {}
-  void docker_answers_changed() override {}
-
-  // False: not within the limit.
-  bool wait_for_route(const std::string& host, bool there = true) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kLimit, [&] { return table_ && (table_->find(host) != nullptr) == there; });
-  }
-  bool has(const std::string& host) const {
-    const std::lock_guard lock(mutex_);
-    return table_ != nullptr && table_->find(host) != nullptr;
-  }
-  int published() const {
-    const std::lock_guard lock(mutex_);
-    return published_;
-  }
-  std::atomic<int> drains = 0;
-
- private:
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::shared_ptr<const RouteTable> table_;
-  int published_ = 0;
-};
-
-Route route(const std::string& host, const std::string& worktree = "") {
-  Route out;
-  out.host = host;
-  out.upstream = router::TcpUpstream{"127.0.0.1", 3000};
-  out.worktree = worktree;
-  return out;
-}
-
-class ControlThreadTest : public testing::Test {
- protected:
-  ControlThreadTest() {
-    options_.state_directory = directory_.path();
-    options_.control_socket = directory_ / "run/edge.sock";
-    options_.open_store = [path = store_path()]() -> Result<std::unique_ptr<router::RouteStore>> {
-      auto store = router::SqliteRouteStore::open(path);
-      if (!store) return store.error();
-      return std::unique_ptr<router::RouteStore>(std::move(*store));
-    };
-    options_.docker_host = "unix://" + (directory_ / "no-docker.sock").string();
-    // Far away, so that what a test sees was not the watch's doing; its own test shortens it.
-    options_.watch_interval = 1h;
-  }
-  std::filesystem::path store_path() const { return directory_ / "routes.db"; }
-
-  void start() {
-    auto control = ControlThread::create(options_);
-    ASSERT_TRUE(control) << control.error().to_string();
-    control_ = std::move(*control);
-    control_->start(edge_, edge_);
-  }
-  EdgeClient client() const { return EdgeClient(options_.control_socket, kLimit); }
-  void store(const Route& wanted) {
-    const auto opened = router::SqliteRouteStore::open(store_path());
-    ASSERT_TRUE(opened) << opened.error().to_string();
-    ASSERT_TRUE((*opened)->put(wanted));
-  }
-  Result<HttpResponse> request(const std::string& method, const std::string& target, const std::string& body = "") {
-    HttpRequest out;
-    out.method = method;
-    out.target = target;
-    out.body = body;
-    if (!body.empty()) out.headers = {{"Content-Type", "application/json"}};
-    return http_fetch(UnixAddress{options_.control_socket}, out, kLimit);
-  }
-  // False: not within the limit.
-  bool stops() {
-    auto stopped = std::async(std::launch::async, [this] { control_->wait_for_stop(); });
-    const bool in_time = stopped.wait_for(kLimit) == std::future_status::ready;
-    if (!in_time) control_->request_stop();
-    return in_time;
-  }
-  UniqueFd connect() const {
-    UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    options_.control_socket.string().copy(address.sun_path, sizeof address.sun_path - 1);
-    EXPECT_EQ(::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-    return fd;
-  }
-  // Everything until the peer closes, which it must do within the limit.
-  static std::string read_all(int fd) {
-    std::string out;
-    std::array<char, 4096> block{};
-    while (true) {
-      pollfd wait{fd, POLLIN, 0};
-      if (::poll(&wait, 1, 5000) != 1) {
-        ADD_FAILURE() << "the connection stays open after " << out;
-        return out;
-      }
-      const ssize_t got = ::read(fd, block.data(), block.size());
-      if (got <= 0) return out;
-      out.append(block.data(), static_cast<std::size_t>(got));
-    }
-  }
-
-  test::TemporaryDirectory directory_;
-  ControlOptions options_;
-  FakeEdge edge_;
-  std::unique_ptr<ControlThread> control_;
-};
+using test::ControlThreadTest;
+using test::route;
 
 TEST_F(ControlThreadTest, TheFirstTableIsThereBeforeStartReturns) {
   store(route("stored.localhost"));
@@ -197,7 +66,8 @@ TEST_F(ControlThreadTest, OneUnreadableRecordIsNamed) {
   store(route("good.localhost"));
   store(route("broken.localhost"));
   {
-    auto database = sqlite::Database::open(store_path(), sqlite::OpenMode::read_write_create, sqlite::Durability::normal);
+    auto database =
+        sqlite::Database::open(store_path(), sqlite::OpenMode::read_write_create, sqlite::Durability::normal);
     ASSERT_TRUE(database->execute("UPDATE routes SET upstream = '?' WHERE host = 'broken.localhost'"));
   }
   start();
@@ -352,69 +222,12 @@ TEST_F(ControlThreadTest, UpstreamsAreAnsweredAlsoAfterTheStop) {
     control_->docker().resolve(router::DockerUpstream{"ghost", 80},
                                [&answer](UpstreamAnswer found) { answer.set_value(std::move(found)); });
     auto future = answer.get_future();
-    ASSERT_EQ(future.wait_for(kLimit), std::future_status::ready);
+    ASSERT_EQ(future.wait_for(test::kAnswerLimit), std::future_status::ready);
     const UpstreamAnswer found = future.get();
     const auto* error = std::get_if<ProxyError>(&found);
     ASSERT_NE(error, nullptr);
     EXPECT_EQ(error->reason, is_stopped ? ProxyReason::shutting_down : ProxyReason::engine_not_running);
   }
-}
-
-TEST_F(ControlThreadTest, TooLargeABodyIsRefusedAndTheConnectionClosed) {
-  start();
-  const auto refused = request("PUT", "/v1/routes/a.localhost", std::string((1U << 20) + 1, 'x'));
-  ASSERT_TRUE(refused) << refused.error().to_string();
-  EXPECT_EQ(refused->status, 413U);
-  EXPECT_EQ(request("PUT", "/v1/routes/a.localhost", std::string(1U << 20, 'x'))->status, 400U) << "exactly 1 MiB is read";
-}
-
-struct RawRequest {
-  std::string text;
-  std::string status;  // empty: closed without a word
-};
-
-TEST_F(ControlThreadTest, WhatIsNoRequestIsRefusedAndClosed) {
-  start();
-  const std::vector<RawRequest> cases = {
-      {"\x16\x03\x01\x02\x05", "400"},
-      {"GET / HTTP/9.9\r\n\r\n", "400"},
-      {"GET /v1/status HTTP/1.1\r\nX: " + std::string(20000, 'x') + "\r\n\r\n", "431"},
-      {"GET /v1/status HTTP/1.1\r\nHost", ""},
-      {"", ""},
-  };
-  for (const RawRequest& row : cases) {
-    const UniqueFd fd = connect();
-    ASSERT_EQ(::send(fd.get(), row.text.data(), row.text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(row.text.size()));
-    ::shutdown(fd.get(), SHUT_WR);
-    const std::string answer = read_all(fd.get());
-    const std::string expected = row.status.empty() ? "" : "HTTP/1.1 " + row.status;
-    EXPECT_EQ(answer.substr(0, expected.size()), expected) << row.text.substr(0, 40);
-    if (row.status.empty()) {
-      EXPECT_EQ(answer, "");
-    }
-  }
-  EXPECT_TRUE(client().fetch_status());
-}
-
-TEST_F(ControlThreadTest, OneConnectionCarriesManyRequests) {
-  start();
-  const UniqueFd fd = connect();
-  const std::string one = "GET /v1/status HTTP/1.1\r\nHost: x\r\n\r\n";
-  const std::string last = "GET /v1/status HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
-  const std::string all = one + one + last;
-  ASSERT_EQ(::send(fd.get(), all.data(), all.size(), MSG_NOSIGNAL), static_cast<ssize_t>(all.size()));
-  const std::string answers = read_all(fd.get());
-  std::size_t count = 0;
-  for (std::size_t at = 0; (at = answers.find("HTTP/1.1 200 OK", at)) != std::string::npos; ++at) ++count;
-  EXPECT_EQ(count, 3U) << answers;
-}
-
-TEST_F(ControlThreadTest, ManySilentConnectionsDoNotKeepItFromStopping) {
-  start();
-  std::vector<UniqueFd> silent;
-  for (int i = 0; i < 80; ++i) silent.push_back(connect());
-  control_->stop();
-  for (const UniqueFd& fd : silent) EXPECT_EQ(read_all(fd.get()), "");
 }
 
 }  // namespace

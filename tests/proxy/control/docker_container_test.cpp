@@ -1,10 +1,10 @@
-#include "proxy/control/container.h"
-
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
+
+#include "proxy/control/container.h"
 
 namespace hedge::proxy {
 namespace {
@@ -21,7 +21,9 @@ constexpr std::string_view kInspect = R"({
     "Networks": {"zz-private": {"NetworkID": "zz-id", "IPAddress": "172.20.0.2", "GlobalIPv6Address": "", "Aliases": null},
                  "edge": {"NetworkID": "edge-id", "IPAddress": "172.18.0.4", "GlobalIPv6Address": "fd00::4"}}}})";
 
-Container sample() { return *parse_container(kInspect); }
+Container sample() {
+  return *parse_container(kInspect);
+}
 
 std::vector<std::string> endpoints(const UpstreamAnswer& answer) {
   std::vector<std::string> out;
@@ -69,7 +71,8 @@ TEST(DockerContainer, WhatIsNoContainerIsRefused) {
                                  R"({"Id": "a", "State": "running"})", R"({"Id": "a", "State": )"}) {
     EXPECT_FALSE(parse_container(text)) << text;
   }
-  const auto bare = parse_container(R"({"Id": "a", "State": {}, "NetworkSettings": {"Networks": [], "Ports": [1]}})");
+  const auto bare =
+      parse_container(R"({"Id": "a", "State": {}, "NetworkSettings": {"Networks": [], "Ports": [1]}})");
   ASSERT_TRUE(bare);
   EXPECT_TRUE(bare->networks.empty());
   EXPECT_TRUE(bare->published.empty());
@@ -78,7 +81,8 @@ TEST(DockerContainer, WhatIsNoContainerIsRefused) {
 TEST(DockerAddress, E05_WithAConfiguredNetworkItIsTheOneOnIt) {
   EdgePlace place = host({"172.20.0.2"});
   place.configured_network = "edge";
-  EXPECT_EQ(endpoints(choose_address(sample(), 8000, place)), (Addresses{"172.18.0.4:8000", "[fd00::4]:8000"}));
+  EXPECT_EQ(endpoints(choose_address(sample(), 8000, place)),
+            (Addresses{"172.18.0.4:8000", "[fd00::4]:8000"}));
   place.configured_network = "zz-private";
   EXPECT_EQ(endpoints(choose_address(sample(), 8000, place)), (Addresses{"172.20.0.2:8000"}));
 }
@@ -115,7 +119,8 @@ TEST(DockerAddress, E05_InAContainerItIsTheOneOnTheEdgesOwnNetworkById) {
 
 TEST(DockerAddress, OnAHostItIsOneThatTheHostReaches) {
   EXPECT_EQ(endpoints(choose_address(sample(), 8000, host({"172.20.0.2"}))), Addresses{"172.20.0.2:8000"});
-  EXPECT_EQ(endpoints(choose_address(sample(), 8000, host({"172.18.0.4", "172.20.0.2"})))[0], "172.18.0.4:8000")
+  EXPECT_EQ(endpoints(choose_address(sample(), 8000, host({"172.18.0.4", "172.20.0.2"})))[0],
+            "172.18.0.4:8000")
       << "the first by name, whatever the order of attachment";
 }
 
@@ -162,7 +167,8 @@ TEST(DockerLabels, ExactlyOneRunningContainerMayHaveThem) {
   EXPECT_EQ(ambiguous.reason, ProxyReason::upstream_ambiguous);
   EXPECT_NE(ambiguous.detail.find("x1, x2"), std::string::npos) << ambiguous.detail;
 
-  EXPECT_EQ(std::get<ProxyError>(choose_container({{"id", "x", "exited"}}, "a=b")).reason, ProxyReason::container_stopped);
+  EXPECT_EQ(std::get<ProxyError>(choose_container({{"id", "x", "exited"}}, "a=b")).reason,
+            ProxyReason::container_stopped);
   EXPECT_EQ(std::get<ProxyError>(choose_container({}, "a=b")).reason, ProxyReason::upstream_unresolved);
 }
 
@@ -173,7 +179,8 @@ TEST(DockerLabels, TheListIsReadFromWhatTheEngineSays) {
   ASSERT_EQ(list->size(), 2U);
   EXPECT_EQ((*list)[0].name, "a");
   EXPECT_EQ((*list)[1].name, "0123456789ab") << "a container that is being removed has no name";
-  for (const std::string text : {"", "{}", "null", "[1]", "[{}]"}) EXPECT_FALSE(parse_container_list(text)) << text;
+  for (const std::string text : {"", "{}", "null", "[1]", "[{}]"})
+    EXPECT_FALSE(parse_container_list(text)) << text;
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
-// The small parsers around the Docker engine: addresses, events, lines, percent encoding, where this process runs.
-#include <gtest/gtest.h>
-
+// The small parsers around the Docker engine: addresses, events, lines, percent encoding, where this process
+// runs.
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "proxy/control/docker_client.h"
 #include "proxy/control/docker_event.h"
@@ -20,7 +21,8 @@ TEST(EngineAddress, TheStandardSocketIsTheDefault) {
 }
 
 TEST(EngineAddress, SocketsAndAddressesAreAccepted) {
-  EXPECT_EQ(parse_engine_address("unix:///run/user/1000/docker.sock")->unix_path, "/run/user/1000/docker.sock");
+  EXPECT_EQ(parse_engine_address("unix:///run/user/1000/docker.sock")->unix_path,
+            "/run/user/1000/docker.sock");
   EXPECT_EQ(parse_engine_address("tcp://10.0.0.1:2375")->ip, "10.0.0.1");
   EXPECT_EQ(parse_engine_address("tcp://10.0.0.1:2375")->port, 2375);
   EXPECT_EQ(parse_engine_address("tcp://localhost:2375")->ip, "127.0.0.1");
@@ -29,9 +31,9 @@ TEST(EngineAddress, SocketsAndAddressesAreAccepted) {
 }
 
 TEST(EngineAddress, EverythingElseIsUnsupported) {
-  for (const std::string text :
-       {"", "ssh://host", "npipe:////./pipe/docker_engine", "unix://relative", "unix://", "tcp://", "tcp://10.0.0.1",
-        "tcp://10.0.0.1:0", "tcp://10.0.0.1:x", "tcp://engine.example:2375", "http://10.0.0.1:2375"}) {
+  for (const std::string text : {"", "ssh://host", "npipe:////./pipe/docker_engine", "unix://relative",
+                                 "unix://", "tcp://", "tcp://10.0.0.1", "tcp://10.0.0.1:0",
+                                 "tcp://10.0.0.1:x", "tcp://engine.example:2375", "http://10.0.0.1:2375"}) {
     const auto address = parse_engine_address(text);
     ASSERT_FALSE(address) << text;
     EXPECT_EQ(address.error().id(), "engine_unsupported");
@@ -53,8 +55,10 @@ TEST(DockerEvents, TellWhatChanged) {
       {R"({"status":"die","id":"a","Type":"container","Action":"die","Actor":{"ID":"a","Attributes":{"exitCode":"137"}}})",
        "ended a"},
       {R"({"Type":"container","Action":"destroy","Actor":{"ID":"a"}})", "ended a"},
-      {R"({"Type":"network","Action":"connect","Actor":{"ID":"n","Attributes":{"container":"a"}}})", "altered a"},
-      {R"({"Type":"network","Action":"disconnect","Actor":{"ID":"n","Attributes":{"container":"a"}}})", "ended a"},
+      {R"({"Type":"network","Action":"connect","Actor":{"ID":"n","Attributes":{"container":"a"}}})",
+       "altered a"},
+      {R"({"Type":"network","Action":"disconnect","Actor":{"ID":"n","Attributes":{"container":"a"}}})",
+       "ended a"},
       {R"({"Type":"network","Action":"disconnect","Actor":{"ID":"n"}})", "nothing"},
       {R"({"Type":"container","Action":"exec_start: sh","Actor":{"ID":"a"}})", "nothing"},
       {R"({"Type":"container","Action":"die"})", "nothing"},
@@ -98,7 +102,8 @@ TEST(Lines, AreBounded) {
   EXPECT_TRUE(lines.add(std::string(LineSplitter::kLongestLine, 'x')));
   EXPECT_FALSE(lines.add("x"));
   LineSplitter many;
-  EXPECT_TRUE(many.add(std::string(LineSplitter::kLongestLine, 'x') + "\n" + "y")) << "the limit is a line's, not the block's";
+  EXPECT_TRUE(many.add(std::string(LineSplitter::kLongestLine, 'x') + "\n" + "y"))
+      << "the limit is a line's, not the block's";
 }
 
 TEST(PercentEncoding, GoesThereAndBack) {
@@ -109,14 +114,17 @@ TEST(PercentEncoding, GoesThereAndBack) {
   EXPECT_EQ(*percent_decode(encoded), every);
   EXPECT_EQ(percent_encode("a-z_A.Z~9"), "a-z_A.Z~9");
   EXPECT_EQ(*percent_decode("%41%7e%7E"), "A~~");
-  for (const std::string text : {"%", "%4", "%zz", "a%", "%-1", "% 1"}) EXPECT_FALSE(percent_decode(text)) << text;
+  for (const std::string text : {"%", "%4", "%zz", "a%", "%-1", "% 1"})
+    EXPECT_FALSE(percent_decode(text)) << text;
 }
 
 TEST(EdgeSurroundings, TheOwnContainerIsFoundInItsMounts) {
   const std::string id = std::string(60, 'a') + "0123";
-  EXPECT_EQ(own_container_in("611 600 8:1 /var/lib/docker/containers/" + id + "/hosts /etc/hosts rw - ext4 /dev/sda1 rw\n"),
+  EXPECT_EQ(own_container_in("611 600 8:1 /var/lib/docker/containers/" + id +
+                             "/hosts /etc/hosts rw - ext4 /dev/sda1 rw\n"),
             id);
-  EXPECT_EQ(own_container_in("1 1 8:1 /containers/short/hosts / rw\n2 1 8:1 /x/containers/" + id + "/resolv.conf / rw\n"),
+  EXPECT_EQ(own_container_in("1 1 8:1 /containers/short/hosts / rw\n2 1 8:1 /x/containers/" + id +
+                             "/resolv.conf / rw\n"),
             id);
   EXPECT_FALSE(own_container_in(""));
   EXPECT_FALSE(own_container_in("22 1 8:1 / / rw - ext4 /dev/sda1 rw\n"));

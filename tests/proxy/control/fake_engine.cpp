@@ -1,12 +1,12 @@
 #include "tests/proxy/control/fake_engine.h"
 
+#include <array>
+
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-#include <array>
-#include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "proxy/control/percent_encoding.h"
@@ -62,7 +62,9 @@ json inspect_json(const FakeContainer& container) {
 }  // namespace
 
 FakeEngine::FakeEngine(std::filesystem::path socket) : socket_(std::move(socket)) {}
-FakeEngine::~FakeEngine() { stop(); }
+FakeEngine::~FakeEngine() {
+  stop();
+}
 
 void FakeEngine::set_version(std::string version, std::string minimum) {
   const std::lock_guard lock(mutex_);
@@ -132,7 +134,8 @@ void FakeEngine::serve(Peer& peer) {
   }
   const std::string first_line = head.substr(0, head.find('\r'));
   answer(peer, std::string(split(first_line, ' ').at(1)));
-  // The descriptor stays open until stop(), which shuts it down; ending the sending side is what the client sees.
+  // The descriptor stays open until stop(), which shuts it down; ending the sending side is what the client
+  // sees.
   if (!peer.is_stream) {
     const std::lock_guard lock(mutex_);
     if (mode_ != Mode::silent) ::shutdown(peer.fd.get(), SHUT_RDWR);
@@ -160,11 +163,16 @@ void FakeEngine::answer(Peer& peer, const std::string& target) {
 std::string FakeEngine::make_answer(Peer& peer, const std::string& target) {
   switch (mode_) {
     case Mode::silent:
-    case Mode::hangs_up: return "";
-    case Mode::garbage: return "220 mail.example ESMTP\r\n\r\n";
-    case Mode::no_json: return plain_answer("200 OK", "<html>");
-    case Mode::failing: return plain_answer("500 Oops", R"({"message": "disk on fire"})");
-    case Mode::normal: break;
+    case Mode::hangs_up:
+      return "";
+    case Mode::garbage:
+      return "220 mail.example ESMTP\r\n\r\n";
+    case Mode::no_json:
+      return plain_answer("200 OK", "<html>");
+    case Mode::failing:
+      return plain_answer("500 Oops", R"({"message": "disk on fire"})");
+    case Mode::normal:
+      break;
   }
   std::string version;
   std::string path = target;

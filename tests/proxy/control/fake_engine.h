@@ -28,11 +28,11 @@ class FakeEngine {
  public:
   enum class Mode {
     normal,
-    silent,     // accepts and never answers
-    garbage,    // answers with something that is not HTTP
-    no_json,    // answers 200 with text
-    failing,    // answers 500
-    hangs_up,   // closes without an answer
+    silent,    // accepts and never answers
+    garbage,   // answers with something that is not HTTP
+    no_json,   // answers 200 with text
+    failing,   // answers 500
+    hangs_up,  // closes without an answer
   };
 
   explicit FakeEngine(std::filesystem::path socket);
