@@ -185,6 +185,11 @@ ResultShape shape_of(std::string_view verb) {
 int run_command_line(const Arguments& arguments, Output& output) {
   ::signal(SIGPIPE, SIG_IGN);
   const std::string verb = verb_in(arguments);
+  if (auto acting = act_as_invoking_user(); !acting) {
+    if (std::find(arguments.begin(), arguments.end(), "--json") != arguments.end()) output.set_json(true);
+    print_failure(output, shape_of(verb), verb, acting.error());
+    return contract::to_int(contract::exit_code_of(acting.error()));
+  }
   std::optional<SignalWatch> watch;
   if (shape_of(verb) == ResultShape::contract) {
     watch.emplace(std::vector<int>{SIGTERM, SIGINT, SIGHUP},
