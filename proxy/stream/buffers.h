@@ -56,6 +56,8 @@ class BufferPool {
   std::span<char> scratch() noexcept { return {scratch_.get(), kHeadBlockBytes}; }
 
   std::size_t leased() const noexcept { return leased_; }
+  // Free blocks of both sizes.
+  std::size_t kept() const noexcept { return heads_.size() + bodies_.size(); }
 
  private:
   friend class Block;

@@ -1,0 +1,73 @@
+#include "proxy/handshake_log.h"
+
+#include <gtest/gtest.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+
+#include <array>
+#include <set>
+
+#include "proxy/proxy_error.h"
+
+namespace hedge::proxy {
+namespace {
+
+using namespace std::chrono_literals;
+
+unsigned long ssl_error(int reason) { return ERR_PACK(ERR_LIB_SSL, 0, reason); }
+
+TEST(HandshakeLog, SortsFailuresByWhatThePersonMustDo) {
+  const IoResult failed = IoResult::failure(EPROTO);
+  struct Row {
+    IoResult result;
+    unsigned long error;
+    HandshakeFailure failure;
+  };
+  const std::array rows = {
+      Row{failed, ssl_error(SSL_R_TLSV1_ALERT_UNKNOWN_CA), HandshakeFailure::unknown_authority},
+      Row{failed, ssl_error(SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN), HandshakeFailure::unknown_authority},
+      Row{failed, ssl_error(SSL_R_SSLV3_ALERT_BAD_CERTIFICATE), HandshakeFailure::bad_certificate},
+      Row{failed, ssl_error(SSL_R_CALLBACK_FAILED), HandshakeFailure::unknown_name},
+      Row{failed, ssl_error(SSL_R_UNSUPPORTED_PROTOCOL), HandshakeFailure::no_common_version},
+      Row{failed, ssl_error(SSL_R_NO_SHARED_CIPHER), HandshakeFailure::no_certificate},
+      Row{failed, ssl_error(SSL_R_WRONG_VERSION_NUMBER), HandshakeFailure::not_tls},
+      Row{failed, ssl_error(SSL_R_BAD_SIGNATURE), HandshakeFailure::other},
+      Row{IoResult::ended(), 0, HandshakeFailure::peer_gone},
+      Row{IoResult::failure(ECONNRESET), 0, HandshakeFailure::peer_gone},
+      Row{IoResult::interrupted(IoStatus::timed_out), 0, HandshakeFailure::timed_out},
+  };
+  for (const Row& row : rows) {
+    EXPECT_EQ(classify_handshake_failure(row.result, row.error), row.failure) << ERR_GET_REASON(row.error);
+  }
+}
+
+TEST(HandshakeLog, WritesOneLineForEachKindInTenSeconds) {
+  HandshakeLog log;
+  auto now = std::chrono::steady_clock::time_point(1h);
+  for (int i = 0; i < 100; ++i) log.failed(HandshakeFailure::unknown_authority, "127.0.0.1", "", now);
+  EXPECT_EQ(log.lines(), 1U);
+  log.failed(HandshakeFailure::not_tls, "127.0.0.1", "", now);
+  EXPECT_EQ(log.lines(), 2U);
+  now += 10s;
+  log.failed(HandshakeFailure::unknown_authority, "127.0.0.1", "", now);
+  EXPECT_EQ(log.lines(), 3U);
+}
+
+TEST(ProxyErrors, HaveDistinctStableIdsAndAStatusOfTheirSide) {
+  std::set<std::string_view> ids;
+  for (int i = 0; i <= static_cast<int>(ProxyReason::internal); ++i) {
+    const ProxyReasonFacts& row = facts(static_cast<ProxyReason>(i));
+    EXPECT_TRUE(ids.insert(row.id).second) << row.id;
+    EXPECT_FALSE(row.title.empty());
+    if (row.side == ProxySide::upstream) {
+      EXPECT_TRUE(row.status == 502 || row.status == 504) << row.id;
+    } else {
+      EXPECT_TRUE((row.status >= 400 && row.status < 504) || row.status == 508) << row.id;
+    }
+    const bool is_final = row.repeatable == Repeatable::no;
+    EXPECT_TRUE(is_final || row.side == ProxySide::upstream) << row.id;
+  }
+}
+
+}  // namespace
+}  // namespace hedge::proxy
