@@ -7,7 +7,8 @@ namespace {
 
 CheckOutcome run_check(const CheckContext& context, const config::CheckConfig& check) {
   const worktree::Wrapper wrapper(context.tools.runner, context.tools.environment);
-  auto place = wrapper_place(context.tools, context.subject, check.service);
+  auto place = check.service ? wrapper_place(context.tools, context.subject, check.service)
+                             : host_place(context.tools, context.subject);
   if (!place) return CheckOutcome::unknown(place.error());
   auto said = wrapper.run(*place, check.command, check.timeout);
   if (!said) return CheckOutcome::fail(std::move(said).error().with_context("[[checks]] " + check.id));
