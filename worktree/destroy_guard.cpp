@@ -21,7 +21,8 @@ Error broken(const WorktreeRecord& record, std::string_view why) {
       .with_hint("save what is in it and remove the directory, then run the command again");
 }
 
-void add_lines(std::vector<std::string>& lines, std::string_view what, const std::vector<std::string>& items) {
+void add_lines(std::vector<std::string>& lines, std::string_view what,
+               const std::vector<std::string>& items) {
   for (const std::string& item : items) lines.push_back(std::string(what) + ": " + printable(item));
 }
 
@@ -35,11 +36,14 @@ Error refuse_loss(const WorktreeRecord& record, const UnsavedWork& work) {
   add_lines(lines, "modified", work.modified);
   add_lines(lines, "untracked", work.untracked);
   add_lines(lines, work.is_detached ? "commit on no branch" : "commit that is nowhere else", work.commits);
-  Error error = Error(ErrorKind::refused, "worktree " + record.slug + " has work that is nowhere else").with_id("unsaved_work");
+  Error error = Error(ErrorKind::refused, "worktree " + record.slug + " has work that is nowhere else")
+                    .with_id("unsaved_work");
   const std::size_t shown = std::min(lines.size(), kMaxHints);
   for (std::size_t i = 0; i < shown; ++i) error = std::move(error).with_hint(lines[i]);
-  if (lines.size() > shown) error = std::move(error).with_hint("and " + std::to_string(lines.size() - shown) + " more");
-  return std::move(error).with_hint("commit and push it, or destroy with --discard, which keeps a recovery ref");
+  if (lines.size() > shown)
+    error = std::move(error).with_hint("and " + std::to_string(lines.size() - shown) + " more");
+  return std::move(error).with_hint(
+      "commit and push it, or destroy with --discard, which keeps a recovery ref");
 }
 
 Result<std::optional<ListedWorktree>> find_listed(Git& git, const WorktreeRecord& record) {
@@ -54,7 +58,8 @@ Result<void> require_our_lock(const WorktreeRecord& record, const ListedWorktree
   const bool is_free = !listed.lock_reason || listed.lock_reason == kOurLockReason ||
                        listed.lock_reason == kHalfMadeLockReason;
   if (is_free) return {};
-  const std::string reason = listed.lock_reason->empty() ? "without a reason" : ": " + printable(*listed.lock_reason);
+  const std::string reason =
+      listed.lock_reason->empty() ? "without a reason" : ": " + printable(*listed.lock_reason);
   return Error(ErrorKind::refused, "worktree " + record.slug + " is locked " + reason)
       .with_id("worktree_locked")
       .with_hint("`git worktree unlock " + record.path.string() + "` lifts it");
@@ -94,7 +99,8 @@ Result<DestroyReport> guard_destroy(Git& git, const WorktreeRecord& record, cons
     if (auto free = require_our_lock(record, **listed); !free) return free.error();
   }
   if (!exists) return DestroyReport{};
-  const bool is_half_made = never_finished && (!listed->has_value() || (*listed)->lock_reason == kHalfMadeLockReason);
+  const bool is_half_made =
+      never_finished && (!listed->has_value() || (*listed)->lock_reason == kHalfMadeLockReason);
   if (is_half_made) return DestroyReport{};
   if (!listed->has_value()) return broken(record, "git does not list it any more");
   auto info = inspect_exactly(git, record.path);

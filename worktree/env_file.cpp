@@ -1,11 +1,10 @@
 #include "worktree/env_file.h"
 
-#include <sys/stat.h>
-
 #include <array>
 #include <optional>
 
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -32,14 +31,16 @@ bool has_mode(const fs::path& path, mode_t mode) {
 
 class EnvFile final : public Resource {
  public:
-  EnvFile(Git& git, const WorktreeLocks& locks, std::string file, const WorktreeRecord& record, Variables variables)
+  EnvFile(Git& git, const WorktreeLocks& locks, std::string file, const WorktreeRecord& record,
+          Variables variables)
       : git_(git), locks_(locks), file_(std::move(file)), record_(record), variables_(std::move(variables)) {}
 
   std::string kind() const override { return std::string(kEnvKind); }
   std::string name() const override { return file_; }
 
   Result<Finding> check() override {
-    if (auto safe = require_safe(); !safe) return Finding{Presence::foreign, safe.error().text(), {safe.error()}};
+    if (auto safe = require_safe(); !safe)
+      return Finding{Presence::foreign, safe.error().text(), {safe.error()}};
     auto content = load();
     if (!content) return content.error();
     auto wanted = with_block(content->value_or(""), variables_);
@@ -91,21 +92,24 @@ class EnvFile final : public Resource {
 
   Result<void> require_safe() {
     if (!stays_inside(file_)) {
-      return Error(ErrorKind::invalid_input, "the environment file \"" + printable(file_) + "\" is not inside the checkout")
+      return Error(ErrorKind::invalid_input,
+                   "the environment file \"" + printable(file_) + "\" is not inside the checkout")
           .with_id("env_file_symlink");
     }
     fs::path part = record_.path;
     for (const fs::path& step : fs::path(file_).lexically_normal()) {
       part /= step;
       if (!is_link(part)) continue;
-      return Error(ErrorKind::refused, part.string() + " is a symbolic link: writing there would change something else")
+      return Error(ErrorKind::refused,
+                   part.string() + " is a symbolic link: writing there would change something else")
           .with_id("env_file_symlink")
           .with_hint("remove the link, or set env.file to another name");
     }
     const auto tracked = git_.run(record_.path, {"ls-files", "--error-unmatch", "--", ":(literal)" + file_});
     if (!tracked) return tracked.error();
     if (!tracked->ok()) return {};
-    return Error(ErrorKind::refused, file_ + " is tracked by git, and would be committed with this worktree's secrets")
+    return Error(ErrorKind::refused,
+                 file_ + " is tracked by git, and would be committed with this worktree's secrets")
         .with_id("env_file_tracked")
         .with_hint("set env.file in hedge.toml to a name that git ignores");
   }
@@ -148,8 +152,9 @@ Result<Variables> plan_variables(const PlanInput& input, const Values& values) {
     return found == values.end() ? std::string() : found->second;
   };
   const WorktreeRecord& record = input.record;
-  Variables variables{{"HEDGE_APP", record.app},     {"HEDGE_ID", record.id},       {"HEDGE_SLUG", value("app.slug")},
-                      {"HEDGE_NONCE", record.nonce}, {"HEDGE_URL", value("app.url")}, {"HEDGE_HOST", input.names.host}};
+  Variables variables{{"HEDGE_APP", record.app},         {"HEDGE_ID", record.id},
+                      {"HEDGE_SLUG", value("app.slug")}, {"HEDGE_NONCE", record.nonce},
+                      {"HEDGE_URL", value("app.url")},   {"HEDGE_HOST", input.names.host}};
   if (format_variable("HEDGE_BRANCH", record.branch)) variables.emplace_back("HEDGE_BRANCH", record.branch);
   for (const auto& [name, text] : input.config.env.variables) {
     auto expanded = expand_template(text, values);
@@ -165,13 +170,16 @@ Result<std::vector<ResourceSpec>> EnvKind::plan(const PlanInput& input, const Va
   if (!variables) return variables.error();
   nlohmann::json list = nlohmann::json::array();
   for (const auto& [name, value] : *variables) list.push_back({name, value});
-  // A branch's name need not be UTF-8; JSON must be. What cannot be held is left out above, the rest comes back unchanged.
+  // A branch's name need not be UTF-8; JSON must be. What cannot be held is left out above, the rest comes
+  // back unchanged.
   constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
   const nlohmann::json parameters{{"variables", std::move(list)}};
-  return std::vector<ResourceSpec>{{kind(), input.config.env.file, parameters.dump(-1, ' ', false, kReplace)}};
+  return std::vector<ResourceSpec>{
+      {kind(), input.config.env.file, parameters.dump(-1, ' ', false, kReplace)}};
 }
 
-Result<std::unique_ptr<Resource>> EnvKind::make(const ResourceSpec& spec, const WorktreeRecord& record) const {
+Result<std::unique_ptr<Resource>> EnvKind::make(const ResourceSpec& spec,
+                                                const WorktreeRecord& record) const {
   const auto json = nlohmann::json::parse(spec.parameters, nullptr, false);
   const Error damaged =
       Error(ErrorKind::corrupt, "the ledger's entry of env " + printable(spec.name) + " cannot be read")

@@ -12,20 +12,23 @@ namespace hedge::worktree {
 
 inline constexpr std::string_view kEnvKind = "env";
 
-// The variables of a worktree: HEDGE_APP, _ID, _SLUG, _BRANCH, _NONCE, _URL, _HOST, then [env.variables]. Values still hold
-// `{secret.NAME}`: see expand_secrets(). HEDGE_BRANCH is left out if the format cannot hold the branch's name.
-// Errors: invalid_input `template_unknown`, `env_value_invalid`.
+// The variables of a worktree: HEDGE_APP, _ID, _SLUG, _BRANCH, _NONCE, _URL, _HOST, then [env.variables].
+// Values still hold
+// `{secret.NAME}`: see expand_secrets(). HEDGE_BRANCH is left out if the format cannot hold the branch's
+// name. Errors: invalid_input `template_unknown`, `env_value_invalid`.
 Result<Variables> plan_variables(const PlanInput& input, const Values& values);
 
-// Written with mode 0600 and kept out of git by info/exclude; byte-identical on rerun. A file that has other content gets a
-// block at its end. Errors: refused `env_file_symlink`, `env_file_tracked`; conflict `env_file_foreign`.
+// Written with mode 0600 and kept out of git by info/exclude; byte-identical on rerun. A file that has other
+// content gets a block at its end. Errors: refused `env_file_symlink`, `env_file_tracked`; conflict
+// `env_file_foreign`.
 class EnvKind final : public ResourceKind {
  public:
   EnvKind(Git& git, const WorktreeLocks& locks) : git_(git), locks_(locks) {}
   std::string kind() const override { return std::string(kEnvKind); }
   void publish(const PlanInput&, Values&) const override {}
   Result<std::vector<ResourceSpec>> plan(const PlanInput& input, const Values& values) const override;
-  Result<std::unique_ptr<Resource>> make(const ResourceSpec& spec, const WorktreeRecord& record) const override;
+  Result<std::unique_ptr<Resource>> make(const ResourceSpec& spec,
+                                         const WorktreeRecord& record) const override;
 
  private:
   Git& git_;

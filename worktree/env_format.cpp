@@ -54,9 +54,12 @@ Result<std::string> format_variable(std::string_view name, std::string_view valu
   const std::string start = std::string(name) + "=";
   if (is_plain(value)) return start + std::string(value);
   const bool has_controls = value.find_first_of(std::string_view("\n\r\0", 3)) != std::string_view::npos;
-  // Inside double quotes `$`, backtick and backslash mean something to most readers; inside single quotes nothing does.
-  if (!has_controls && value.find_first_of("\"$`\\") == std::string_view::npos) return start + "\"" + std::string(value) + "\"";
-  if (!has_controls && value.find('\'') == std::string_view::npos) return start + "'" + std::string(value) + "'";
+  // Inside double quotes `$`, backtick and backslash mean something to most readers; inside single quotes
+  // nothing does.
+  if (!has_controls && value.find_first_of("\"$`\\") == std::string_view::npos)
+    return start + "\"" + std::string(value) + "\"";
+  if (!has_controls && value.find('\'') == std::string_view::npos)
+    return start + "'" + std::string(value) + "'";
   return Error(ErrorKind::invalid_input, "an environment file cannot hold the value of " + std::string(name))
       .with_id("env_value_invalid")
       .with_hint("a value may have no line break, and not a single quote together with one of \" $ ` \\");

@@ -14,16 +14,18 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A registered worktree between `directory` and `top` (both canonical) that is no checkout any more: without this, git would take
-// it for the repository around it.
+// A registered worktree between `directory` and `top` (both canonical) that is no checkout any more: without
+// this, git would take it for the repository around it.
 Result<void> refuse_broken(Registry& registry, const fs::path& directory, const fs::path& top) {
   for (fs::path at = directory; at != top && at != at.parent_path(); at = at.parent_path()) {
     auto record = registry.find_path(at);
     if (!record) return record.error();
     if (!record->has_value()) continue;
-    return Error(ErrorKind::refused, at.string() + " is worktree " + (*record)->slug + ", but its .git is gone")
+    return Error(ErrorKind::refused,
+                 at.string() + " is worktree " + (*record)->slug + ", but its .git is gone")
         .with_id("checkout_broken")
-        .with_hint("`git worktree repair` in the main checkout may bring it back; `hedge gc` removes what is left");
+        .with_hint(
+            "`git worktree repair` in the main checkout may bring it back; `hedge gc` removes what is left");
   }
   return {};
 }
@@ -127,14 +129,15 @@ Result<WorktreeRecord> require_initialized(const Located& located) {
   if (located.record) return *located.record;
   const bool is_main = located.checkout.kind == WorktreeKind::main;
   const std::string command = is_main ? "hedge create" : "hedge create --adopt";
-  return Error(ErrorKind::refused, located.checkout.top.string() + " is not set up by hedge: its commands would act on " +
+  return Error(ErrorKind::refused, located.checkout.top.string() +
+                                       " is not set up by hedge: its commands would act on " +
                                        (is_main ? "something unknown" : "the main checkout's stack and data"))
       .with_id("worktree_uninitialized")
       .with_hint("run `" + command + "` here");
 }
 
-Result<WorktreeRecord> find_worktree(Git& git, Registry& registry, const fs::path& repository, const std::string& name,
-                                     const std::string& instance) {
+Result<WorktreeRecord> find_worktree(Git& git, Registry& registry, const fs::path& repository,
+                                     const std::string& name, const std::string& instance) {
   auto all = registry.load_repository(repository);
   if (!all) return all.error();
   std::vector<ListedWorktree> listed;
@@ -148,9 +151,11 @@ Result<WorktreeRecord> find_worktree(Git& git, Registry& registry, const fs::pat
   });
   auto found = select(records, [&name](const WorktreeRecord& record) { return matches_name(record, name); });
   if (found.empty()) {
-    found = select(records, [&](const WorktreeRecord& record) { return current_branch(listed, record) == name; });
+    found =
+        select(records, [&](const WorktreeRecord& record) { return current_branch(listed, record) == name; });
   }
-  if (found.empty()) found = select(records, [&name](const WorktreeRecord& record) { return record.branch == name; });
+  if (found.empty())
+    found = select(records, [&name](const WorktreeRecord& record) { return record.branch == name; });
   if (found.size() > 1 && instance.empty()) {
     const auto plain = select(found, [](const WorktreeRecord& record) { return record.instance.empty(); });
     if (plain.size() == 1) found = plain;

@@ -16,16 +16,19 @@ struct Located {
   std::optional<WorktreeRecord> record;  // absent: this checkout is not registered
 };
 
-// Finds the checkout around `directory` and its record, by the identity in its git directory. A moved worktree's record is
-// updated; a copied or reused git directory is not taken for the original.
-// Errors: not_found `not_a_repository`; refused `checkout_broken` (a registered worktree's directory lost its `.git`).
+// Finds the checkout around `directory` and its record, by the identity in its git directory. A moved
+// worktree's record is updated; a copied or reused git directory is not taken for the original. Errors:
+// not_found `not_a_repository`; refused `checkout_broken` (a registered worktree's directory lost its
+// `.git`).
 Result<Located> locate(Git& git, Registry& registry, const std::filesystem::path& directory);
 
-// Errors: refused `worktree_uninitialized`, naming `hedge create --adopt` (or `hedge create` in the main checkout).
+// Errors: refused `worktree_uninitialized`, naming `hedge create --adopt` (or `hedge create` in the main
+// checkout).
 Result<WorktreeRecord> require_initialized(const Located& located);
 
-// A worktree of the same repository, by slug, by recorded branch, or by the branch that it has now. With `instance`, that one.
-// Errors: not_found `worktree_not_found`; invalid_input `worktree_ambiguous` (several instances: listed).
+// A worktree of the same repository, by slug, by recorded branch, or by the branch that it has now. With
+// `instance`, that one. Errors: not_found `worktree_not_found`; invalid_input `worktree_ambiguous` (several
+// instances: listed).
 Result<WorktreeRecord> find_worktree(Git& git, Registry& registry, const std::filesystem::path& repository,
                                      const std::string& name, const std::string& instance = {});
 

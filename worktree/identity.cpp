@@ -16,12 +16,15 @@ constexpr std::string_view kFileName = "hedge.json";
 constexpr std::string_view kSchema = "hedge.identity/1";
 constexpr std::size_t kMaxFileBytes = 64UL << 10;
 
-char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
+char upper(char c) {
+  return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+}
 
 }  // namespace
 
 std::string new_identity(WallTime now) {
-  const auto since_epoch = std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count();
+  const auto since_epoch =
+      std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count();
   const auto millis = static_cast<std::uint64_t>(since_epoch);
   // 128 bits in 26 characters of 5: two zero bits come first, so the text is that of 130 bits.
   std::string bytes;

@@ -1,5 +1,5 @@
-// A worktree's identity: a random id made at birth and kept in its own git directory, so that it survives a branch switch,
-// a rename and a moved directory, and dies with the worktree.
+// A worktree's identity: a random id made at birth and kept in its own git directory, so that it survives a
+// branch switch, a rename and a moved directory, and dies with the worktree.
 #pragma once
 
 #include <filesystem>

@@ -53,15 +53,18 @@ Result<std::vector<LedgerEntry>> Ledger::load(std::string_view worktree) {
     if (!*row) return entries;
     const auto state = parse_state(statement->text(3));
     if (!state) return state.error();
-    entries.push_back({{statement->text(0), statement->text(1), statement->text(2)}, *state, statement->text(4)});
+    entries.push_back(
+        {{statement->text(0), statement->text(1), statement->text(2)}, *state, statement->text(4)});
   }
 }
 
 Result<void> Ledger::begin_making(std::string_view worktree, const ResourceSpec& spec) {
   return state_.change([&](sqlite::Database& database) -> Result<void> {
     auto statement = database.prepare(
-        "INSERT INTO ledger (worktree, kind, name, parameters, state, problem, changed_at) VALUES (?, ?, ?, ?, ?, '', ?) "
-        "ON CONFLICT (worktree, kind, name) DO UPDATE SET parameters = excluded.parameters, state = excluded.state, "
+        "INSERT INTO ledger (worktree, kind, name, parameters, state, problem, changed_at) VALUES (?, ?, ?, "
+        "?, ?, '', ?) "
+        "ON CONFLICT (worktree, kind, name) DO UPDATE SET parameters = excluded.parameters, state = "
+        "excluded.state, "
         "problem = '', changed_at = excluded.changed_at");
     if (!statement) return statement.error();
     statement->bind(1, worktree).bind(2, spec.kind).bind(3, spec.name).bind(4, spec.parameters);
@@ -74,7 +77,8 @@ Result<void> Ledger::set_state(std::string_view worktree, const ResourceSpec& sp
                                std::string_view problem) {
   return state_.change([&](sqlite::Database& database) -> Result<void> {
     auto statement = database.prepare(
-        "UPDATE ledger SET state = ?, problem = ?, changed_at = ? WHERE worktree = ? AND kind = ? AND name = ?");
+        "UPDATE ledger SET state = ?, problem = ?, changed_at = ? WHERE worktree = ? AND kind = ? AND name = "
+        "?");
     if (!statement) return statement.error();
     statement->bind(1, to_string(state)).bind(2, problem).bind(3, now_seconds(clock_));
     statement->bind(4, worktree).bind(5, spec.kind).bind(6, spec.name);

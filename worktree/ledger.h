@@ -1,5 +1,5 @@
-// The journal and the ledger in one table: an entry is written before each effect and closed after it, so an open entry is
-// what a killed run left, and the closed ones are what destroy has to remove.
+// The journal and the ledger in one table: an entry is written before each effect and closed after it, so an
+// open entry is what a killed run left, and the closed ones are what destroy has to remove.
 #pragma once
 
 #include <string>
@@ -39,10 +39,12 @@ class Ledger {
   Result<void> begin_removing(std::string_view worktree, const ResourceSpec& spec);
   Result<void> removed(std::string_view worktree, const ResourceSpec& spec);
   // Keeps the entry, with what went wrong.
-  Result<void> failed(std::string_view worktree, const ResourceSpec& spec, EntryState state, std::string_view problem);
+  Result<void> failed(std::string_view worktree, const ResourceSpec& spec, EntryState state,
+                      std::string_view problem);
 
  private:
-  Result<void> set_state(std::string_view worktree, const ResourceSpec& spec, EntryState state, std::string_view problem);
+  Result<void> set_state(std::string_view worktree, const ResourceSpec& spec, EntryState state,
+                         std::string_view problem);
 
   StateDatabase& state_;
   const Clock& clock_;

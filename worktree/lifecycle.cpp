@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "config/project_config.h"
-#include "worktree/destroy_guard.h"
 #include "worktree/git/branch_choice.h"
 #include "worktree/git/branch_resource.h"
 #include "worktree/git/checkout_resource.h"
@@ -32,7 +31,8 @@ Result<Birth> Lifecycle::describe_birth(const Located& caller, const config::Pro
   return birth;
 }
 
-// Somebody may have switched branches inside a worktree since it was born: its name for `hedge create BRANCH` follows.
+// Somebody may have switched branches inside a worktree since it was born: its name for `hedge create BRANCH`
+// follows.
 Result<void> Lifecycle::follow_branches(const std::filesystem::path& repository) {
   auto records = parts_.registry.load_repository(repository);
   if (!records) return records.error();
@@ -50,7 +50,8 @@ Result<void> Lifecycle::follow_branches(const std::filesystem::path& repository)
   return {};
 }
 
-// A record whose checkout is gone (destroyed in part, or removed by hand) starts again from what the repository has now.
+// A record whose checkout is gone (destroyed in part, or removed by hand) starts again from what the
+// repository has now.
 Result<WorktreeRecord> Lifecycle::revive(WorktreeRecord record, const Birth& birth) {
   const auto lock = parts_.locks.lock_work(record.id);
   if (!lock) return lock.error();
@@ -123,7 +124,8 @@ Result<Lifecycle::CreateOutcome> Lifecycle::create(const WorktreeRecord& record,
   auto current = parts_.registry.find(record.id);
   if (!current) return current.error();
   if (!current->has_value()) {
-    return Error(ErrorKind::not_found, "worktree " + record.slug + " was destroyed meanwhile").with_id("worktree_not_found");
+    return Error(ErrorKind::not_found, "worktree " + record.slug + " was destroyed meanwhile")
+        .with_id("worktree_not_found");
   }
   CreateOutcome outcome;
   outcome.record = std::move(**current);

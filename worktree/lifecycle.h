@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "worktree/destroy_options.h"
+#include "worktree/destroy_guard.h"
 #include "worktree/git/git.h"
 #include "worktree/guard.h"
 #include "worktree/ledger.h"
@@ -38,17 +38,19 @@ class Lifecycle {
  public:
   explicit Lifecycle(const LifecycleParts& parts) : parts_(parts) {}
 
-  // The record of the worktree that `request` asks for: a new birth, or the one that is already there. Makes nothing but the
-  // record. Errors: see choose_branch(), Registry::admit().
-  Result<WorktreeRecord> admit(const Located& caller, const config::ProjectConfig& config, const CreateRequest& request);
+  // The record of the worktree that `request` asks for: a new birth, or the one that is already there. Makes
+  // nothing but the record. Errors: see choose_branch(), Registry::admit().
+  Result<WorktreeRecord> admit(const Located& caller, const config::ProjectConfig& config,
+                               const CreateRequest& request);
   // The same, recording nothing (--dry-run).
   Result<WorktreeRecord> propose(const Located& caller, const config::ProjectConfig& config,
                                  const CreateRequest& request);
   // The record of the checkout that the caller stands in (linked with --adopt, or main).
   Result<WorktreeRecord> adopt(const Located& here, const config::ProjectConfig& config);
 
-  // Makes or mends everything in `plan`; after a whole plan the record is ready, after a part of one it stays as it was.
-  // Takes the worktree's lock. On failure what was made stays, in the ledger: a second run goes on from there.
+  // Makes or mends everything in `plan`; after a whole plan the record is ready, after a part of one it stays
+  // as it was. Takes the worktree's lock. On failure what was made stays, in the ledger: a second run goes on
+  // from there.
   enum class Extent { whole, part };
   struct CreateOutcome {
     WorktreeRecord record;  // as it is now
@@ -58,10 +60,10 @@ class Lifecycle {
                                Extent extent = Extent::whole);
 
   // Works from the ledger. A worktree that is already gone is an empty report.
-  // Errors: refused `unsaved_work` (the hints list what would be lost), `operation_in_progress`, `worktree_locked`,
-  // `wrapper_running`, `checkout_broken`, `main_checkout` (only a linked worktree can be destroyed); busy. Nothing has been
-  // touched then.
-  // A report with survivors is not an error: the record stays, and so do their ledger entries.
+  // Errors: refused `unsaved_work` (the hints list what would be lost), `operation_in_progress`,
+  // `worktree_locked`, `wrapper_running`, `checkout_broken`, `main_checkout` (only a linked worktree can be
+  // destroyed); busy. Nothing has been touched then. A report with survivors is not an error: the record
+  // stays, and so do their ledger entries.
   Result<DestroyReport> destroy(const WorktreeRecord& record, const DestroyOptions& options);
 
  private:

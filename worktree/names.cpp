@@ -10,10 +10,12 @@
 namespace hedge::worktree {
 namespace {
 
-constexpr std::string_view kNamelessBranch = "wt";  // what a branch without a single letter or digit is called
+constexpr std::string_view kNamelessBranch =
+    "wt";  // what a branch without a single letter or digit is called
 constexpr std::size_t kMaxDerivedBytes = 63;
 
-// Words that would meet something else: the main checkout, the tool, every app's golden copy and test database.
+// Words that would meet something else: the main checkout, the tool, every app's golden copy and test
+// database.
 constexpr std::array<std::string_view, 6> kReserved{"main", "www", "hedge", "localhost", "golden", "test"};
 
 struct Readable {
@@ -49,7 +51,9 @@ Readable make_readable(std::string_view text, std::size_t limit) {
   return out;
 }
 
-std::string short_hash(std::string_view exact) { return to_base32(sha256(exact)).substr(0, kHashBytes); }
+std::string short_hash(std::string_view exact) {
+  return to_base32(sha256(exact)).substr(0, kHashBytes);
+}
 
 bool is_reserved(const std::string& slug, const std::vector<std::string>& apps) {
   // `<app>_<slug>` with such an end is another slug's test database.
@@ -66,15 +70,19 @@ std::string fill(std::string text, std::string_view placeholder, std::string_vie
   return replace_all(std::move(text), placeholder, value);
 }
 
-std::string underscored(std::string_view text) { return replace_all(std::string(text), "-", "_"); }
+std::string underscored(std::string_view text) {
+  return replace_all(std::string(text), "-", "_");
+}
 
-std::vector<std::pair<std::string, std::string>> cookie_names(const std::string& prefix, const NameRules& rules) {
+std::vector<std::pair<std::string, std::string>> cookie_names(const std::string& prefix,
+                                                              const NameRules& rules) {
   std::vector<std::pair<std::string, std::string>> out;
   for (const std::string& purpose : rules.cookies) out.emplace_back(purpose, prefix + "_" + purpose);
   return out;
 }
 
-std::string directory_text(const NameRules& rules, std::string_view repo, std::string_view app, std::string_view slug) {
+std::string directory_text(const NameRules& rules, std::string_view repo, std::string_view app,
+                           std::string_view slug) {
   return fill(fill(fill(rules.directory, "{repo}", repo), "{app}", app), "{slug}", slug);
 }
 
@@ -124,7 +132,8 @@ Result<std::string> choose_slug(const SlugRequest& request) {
   if (!request.instance.empty() && !is_instance(request.instance)) {
     return Error(ErrorKind::invalid_input, "instance \"" + printable(request.instance) + "\" is not a name")
         .with_id("instance_invalid")
-        .with_hint("use at most " + std::to_string(kMaxInstanceBytes) + " of a-z, 0-9 and single dashes between them");
+        .with_hint("use at most " + std::to_string(kMaxInstanceBytes) +
+                   " of a-z, 0-9 and single dashes between them");
   }
   const std::string tail = request.instance.empty() ? "" : "-" + request.instance;
   const Readable readable = make_readable(request.branch, kMaxReadableBytes - tail.size());
@@ -133,8 +142,8 @@ Result<std::string> choose_slug(const SlugRequest& request) {
   };
   const std::string plain = readable.text + tail;
   if (!readable.is_lossy && !is_reserved(plain, request.reserved) && is_free(plain)) return plain;
-  // The branch alone decides the hash, so that it can be told from the name; only a branch of the same name in another
-  // clone, or a chance meeting of two hashes, makes the birth and then a number part of it.
+  // The branch alone decides the hash, so that it can be told from the name; only a branch of the same name
+  // in another clone, or a chance meeting of two hashes, makes the birth and then a number part of it.
   std::string hashed = readable.text + "-" + short_hash(request.branch) + tail;
   for (int attempt = 0; !is_free(hashed); ++attempt) {
     const std::string salted = request.branch + '\n' + request.birth + '\n' + std::to_string(attempt);
@@ -148,7 +157,8 @@ Result<std::filesystem::path> derive_directory(const std::filesystem::path& anch
   std::string repo = anchor.filename().string();
   if (repo.size() > 4 && repo.ends_with(".git")) repo.resize(repo.size() - 4);
   while (true) {
-    std::filesystem::path path = (anchor / directory_text(rules, repo, app_part(app), slug)).lexically_normal();
+    std::filesystem::path path =
+        (anchor / directory_text(rules, repo, app_part(app), slug)).lexically_normal();
     if (path.string().size() <= kMaxDirectoryBytes) return path;
     const std::size_t excess = path.string().size() - kMaxDirectoryBytes;
     const bool is_in_template = rules.directory.find("{repo}") != std::string::npos;
@@ -161,8 +171,9 @@ Result<std::filesystem::path> derive_directory(const std::filesystem::path& anch
     return Error(ErrorKind::invalid_input, "the path " + path.string() + " would be longer than " +
                                                std::to_string(kMaxDirectoryBytes) + " bytes")
         .with_id("path_too_long")
-        .with_hint("sockets inside it must stay below 108 bytes: move the repository to a shorter path, or set "
-                   "app.directory in hedge.toml to a shorter place");
+        .with_hint(
+            "sockets inside it must stay below 108 bytes: move the repository to a shorter path, or set "
+            "app.directory in hedge.toml to a shorter place");
   }
 }
 

@@ -1,4 +1,5 @@
-// Every name that a worktree gets, in every system, from one function. Nothing else in the program makes names.
+// Every name that a worktree gets, in every system, from one function. Nothing else in the program makes
+// names.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,8 @@ inline constexpr std::size_t kHashBytes = 5;
 inline constexpr std::size_t kMaxSlugBytes = kMaxReadableBytes + 1 + kHashBytes;
 inline constexpr std::size_t kMaxAppBytes = 16;
 inline constexpr std::size_t kMaxInstanceBytes = 16;
-inline constexpr std::size_t kMaxDirectoryBytes = 100;  // of a worktree's whole path: sockets inside must fit in 107
+inline constexpr std::size_t kMaxDirectoryBytes =
+    100;  // of a worktree's whole path: sockets inside must fit in 107
 
 struct WorktreeNames {
   std::string app;   // the app's part of names: [a-z0-9-], at most kMaxAppBytes
@@ -34,23 +36,27 @@ struct WorktreeNames {
   std::string vhost;
   std::string queue_user;
   std::string network_alias;
-  std::vector<std::pair<std::string, std::string>> cookies;  // purpose ("session") and name, in the configured order
+  std::vector<std::pair<std::string, std::string>>
+      cookies;  // purpose ("session") and name, in the configured order
 };
 
 struct NameRules {
-  std::string host = "{app}.{slug}.localhost";      // placeholders {app} and {slug}
-  std::string main_host = "{app}.localhost";        // placeholder {app}
-  std::string directory = "../{repo}.{slug}";       // relative to the main checkout; placeholders {repo}, {app} and {slug}
+  std::string host = "{app}.{slug}.localhost";  // placeholders {app} and {slug}
+  std::string main_host = "{app}.localhost";    // placeholder {app}
+  std::string directory =
+      "../{repo}.{slug}";  // relative to the main checkout; placeholders {repo}, {app} and {slug}
   std::vector<std::string> cookies = {"session", "remember", "device"};
 };
 
-// Requires: `slug` comes from choose_slug() (or the registry). Limits: 63 bytes for databases, roles, projects and hostname
-// labels, 253 for the hostname, 255 for the vhost.
+// Requires: `slug` comes from choose_slug() (or the registry). Limits: 63 bytes for databases, roles,
+// projects and hostname labels, 253 for the hostname, 255 for the vhost.
 WorktreeNames derive_names(std::string_view app, std::string_view slug, const NameRules& rules = {});
-// The main checkout's: hostname, cookies and alias; its data names are configured, never derived, and empty here.
+// The main checkout's: hostname, cookies and alias; its data names are configured, never derived, and empty
+// here.
 WorktreeNames derive_main_names(std::string_view app, const NameRules& rules = {});
 
-// The app's part of names: lower-case [a-z0-9-], at most kMaxAppBytes; with a hash where the mapping lost something.
+// The app's part of names: lower-case [a-z0-9-], at most kMaxAppBytes; with a hash where the mapping lost
+// something.
 std::string app_part(std::string_view app);
 
 // Whose slug is wanted, and what it must not be.
@@ -61,13 +67,16 @@ struct SlugRequest {
   std::string birth;                  // the worktree's id: tells equal branches of two clones apart
   std::function<bool(const std::string& slug)> is_taken;  // empty: nothing is taken
 };
-// The branch in [a-z0-9-]; with five characters of the SHA-256 of the exact branch where the mapping lost something beyond
+// The branch in [a-z0-9-]; with five characters of the SHA-256 of the exact branch where the mapping lost
+// something beyond
 // `/` → `-`, was cut, is reserved, or is taken. The instance, if any, comes last.
-// Errors: invalid_input `branch_invalid` (empty), `instance_invalid` (not [a-z0-9-], or longer than kMaxInstanceBytes).
+// Errors: invalid_input `branch_invalid` (empty), `instance_invalid` (not [a-z0-9-], or longer than
+// kMaxInstanceBytes).
 Result<std::string> choose_slug(const SlugRequest& request);
 
-// The directory of a worktree: the template beside `anchor` (the main checkout, or a bare repository), with {repo} cut where the
-// path would be too long. Errors: invalid_input `path_too_long`, if not even that brings it to kMaxDirectoryBytes.
+// The directory of a worktree: the template beside `anchor` (the main checkout, or a bare repository), with
+// {repo} cut where the path would be too long. Errors: invalid_input `path_too_long`, if not even that brings
+// it to kMaxDirectoryBytes.
 Result<std::filesystem::path> derive_directory(const std::filesystem::path& anchor, std::string_view app,
                                                std::string_view slug, const NameRules& rules = {});
 

@@ -31,7 +31,8 @@ Values own_values(const PlanInput& input) {
   return values;
 }
 
-std::vector<std::string> processes_with_ports(const WorktreeRecord& record, const config::ProjectConfig& config) {
+std::vector<std::string> processes_with_ports(const WorktreeRecord& record,
+                                              const config::ProjectConfig& config) {
   std::vector<std::string> names;
   const bool has_processes =
       record.stack == StackWish::with_stack && config.stack.runtime == config::StackRuntime::process;
@@ -43,8 +44,9 @@ std::vector<std::string> processes_with_ports(const WorktreeRecord& record, cons
 }
 
 bool asks_for_changes(const config::ProjectConfig& config) {
-  return std::ranges::any_of(config.stack.services,
-                             [](const config::ServiceConfig& service) { return !service.when_changed.empty(); });
+  return std::ranges::any_of(config.stack.services, [](const config::ServiceConfig& service) {
+    return !service.when_changed.empty();
+  });
 }
 
 void append_paths(std::string_view nul_separated, std::vector<std::string>& paths) {
@@ -101,12 +103,13 @@ Result<Plan> make_plan(const ResourceKinds& kinds, const PlanInput& input) {
   return plan;
 }
 
-Result<Observed> observe(Git& git, Ports& ports, const WorktreeRecord& record, const config::ProjectConfig& config,
-                         ObserveMode mode) {
+Result<Observed> observe(Git& git, Ports& ports, const WorktreeRecord& record,
+                         const config::ProjectConfig& config, ObserveMode mode) {
   Observed observed;
   const auto wanted = processes_with_ports(record, config);
   if (!wanted.empty()) {
-    auto allocated = mode == ObserveMode::real ? ports.ensure(record.id, wanted) : ports.propose(record.id, wanted);
+    auto allocated =
+        mode == ObserveMode::real ? ports.ensure(record.id, wanted) : ports.propose(record.id, wanted);
     if (!allocated) return allocated.error();
     observed.ports = std::move(*allocated);
   }

@@ -1,11 +1,11 @@
 #include "worktree/ports.h"
 
+#include <cerrno>
+#include <cstring>
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-
-#include <cerrno>
-#include <cstring>
 
 #include "base/digest.h"
 #include "base/unique_fd.h"
@@ -34,7 +34,8 @@ Result<bool> is_recorded(sqlite::Database& database, std::uint16_t port) {
   return statement->step();
 }
 
-// Starts at a place that the worktree's id decides, so that its ports tend to be the same after destroy and create.
+// Starts at a place that the worktree's id decides, so that its ports tend to be the same after destroy and
+// create.
 std::uint32_t first_candidate(std::string_view worktree, std::string_view service) {
   const std::string digest = sha256(std::string(worktree) + "\n" + std::string(service));
   std::uint32_t number = 0;
@@ -42,7 +43,8 @@ std::uint32_t first_candidate(std::string_view worktree, std::string_view servic
   return number % kPortCount;
 }
 
-Result<std::uint16_t> find_free(sqlite::Database& database, std::string_view worktree, std::string_view service) {
+Result<std::uint16_t> find_free(sqlite::Database& database, std::string_view worktree,
+                                std::string_view service) {
   const std::uint32_t start = first_candidate(worktree, service);
   for (std::uint32_t step = 0; step < kPortCount; ++step) {
     const auto port = static_cast<std::uint16_t>(kFirstPort + (start + step) % kPortCount);
@@ -114,7 +116,9 @@ bool can_bind_loopback(std::uint16_t port) {
          can_bind(reinterpret_cast<const sockaddr*>(&v6), sizeof v6);
 }
 
-Result<ByService> Ports::load(std::string_view worktree) { return read_ports(state_.database(), worktree); }
+Result<ByService> Ports::load(std::string_view worktree) {
+  return read_ports(state_.database(), worktree);
+}
 
 Result<ByService> Ports::ensure(std::string_view worktree, const std::vector<std::string>& services) {
   ByService ports;
@@ -146,7 +150,8 @@ Result<std::uint16_t> Ports::replace(std::string_view worktree, std::string_view
     auto found = find_free(database, worktree, service);
     if (!found) return found.error();
     port = *found;
-    auto removed = database.execute("DELETE FROM ports WHERE worktree = ? AND service = ?", {worktree, service});
+    auto removed =
+        database.execute("DELETE FROM ports WHERE worktree = ? AND service = ?", {worktree, service});
     if (!removed) return removed;
     return record_port(database, worktree, service, port);
   });

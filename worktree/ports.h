@@ -22,8 +22,8 @@ class Ports {
   using ByService = std::map<std::string, std::uint16_t>;
 
   Result<ByService> load(std::string_view worktree);
-  // One port for each of `services`, kept for the worktree's life. A new one is recorded by nobody and could be bound on
-  // loopback at the time. Errors: no_space `ports_exhausted`; state errors.
+  // One port for each of `services`, kept for the worktree's life. A new one is recorded by nobody and could
+  // be bound on loopback at the time. Errors: no_space `ports_exhausted`; state errors.
   Result<ByService> ensure(std::string_view worktree, const std::vector<std::string>& services);
   // What ensure() would give, recording nothing.
   Result<ByService> propose(std::string_view worktree, const std::vector<std::string>& services);

@@ -10,16 +10,22 @@ namespace hedge::worktree {
 
 std::string_view to_string(Standing standing) {
   switch (standing) {
-    case Standing::alive: return "alive";
-    case Standing::debt: return "debt";
-    case Standing::orphan: return "orphan";
-    case Standing::unverifiable: return "unverifiable";
+    case Standing::alive:
+      return "alive";
+    case Standing::debt:
+      return "debt";
+    case Standing::orphan:
+      return "orphan";
+    case Standing::unverifiable:
+      return "unverifiable";
   }
   return "unverifiable";
 }
 
 Judgement judge(Git& git, const WorktreeRecord& record) {
-  const auto verdict = [&record](Standing standing, std::string why) { return Judgement{record, standing, std::move(why)}; };
+  const auto verdict = [&record](Standing standing, std::string why) {
+    return Judgement{record, standing, std::move(why)};
+  };
   if (!path_exists(record.repository)) {
     return verdict(Standing::unverifiable, "its repository " + record.repository.string() + " is not there");
   }
@@ -28,7 +34,8 @@ Judgement judge(Git& git, const WorktreeRecord& record) {
   const auto listed = std::ranges::find(*worktrees, record.path, &ListedWorktree::path);
   const bool is_listed = listed != worktrees->end();
   const bool exists = path_exists(record.path);
-  if (record.state == WorktreeState::destroying) return verdict(Standing::debt, "destroyed, but not everything of it is gone");
+  if (record.state == WorktreeState::destroying)
+    return verdict(Standing::debt, "destroyed, but not everything of it is gone");
   if (exists && is_listed) {
     const auto info = inspect_exactly(git, record.path);
     if (!info) return verdict(Standing::unverifiable, info.error().to_string());
@@ -38,10 +45,11 @@ Judgement judge(Git& git, const WorktreeRecord& record) {
   }
   if (exists) return verdict(Standing::unverifiable, "something that git does not list is at its path");
   // A run that has only just begun has made nothing yet.
-  if (record.state == WorktreeState::creating) return verdict(Standing::unverifiable, "it was never finished");
+  if (record.state == WorktreeState::creating)
+    return verdict(Standing::unverifiable, "it was never finished");
   if (!is_listed) return verdict(Standing::orphan, "git no longer lists it, and nothing is at its path");
-  // Our lock keeps git from pruning it, so that git goes on listing it. That its parent directory is there tells a removed
-  // directory from a disk that is not mounted.
+  // Our lock keeps git from pruning it, so that git goes on listing it. That its parent directory is there
+  // tells a removed directory from a disk that is not mounted.
   if (listed->lock_reason == kOurLockReason && path_exists(record.path.parent_path())) {
     return verdict(Standing::orphan, "its directory was removed");
   }

@@ -40,12 +40,24 @@ Result<T> value_of(const Words<T, count>& words, std::string_view text) {
 
 }  // namespace
 
-std::string_view to_string(WorktreeKind kind) { return word_of(kKinds, kind); }
-std::string_view to_string(WorktreeState state) { return word_of(kStates, state); }
-std::string_view to_string(BranchOrigin origin) { return word_of(kOrigins, origin); }
-Result<WorktreeKind> parse_worktree_kind(std::string_view text) { return value_of(kKinds, text); }
-Result<WorktreeState> parse_worktree_state(std::string_view text) { return value_of(kStates, text); }
-Result<BranchOrigin> parse_branch_origin(std::string_view text) { return value_of(kOrigins, text); }
+std::string_view to_string(WorktreeKind kind) {
+  return word_of(kKinds, kind);
+}
+std::string_view to_string(WorktreeState state) {
+  return word_of(kStates, state);
+}
+std::string_view to_string(BranchOrigin origin) {
+  return word_of(kOrigins, origin);
+}
+Result<WorktreeKind> parse_worktree_kind(std::string_view text) {
+  return value_of(kKinds, text);
+}
+Result<WorktreeState> parse_worktree_state(std::string_view text) {
+  return value_of(kStates, text);
+}
+Result<BranchOrigin> parse_branch_origin(std::string_view text) {
+  return value_of(kOrigins, text);
+}
 
 std::string derive_secret(const WorktreeRecord& record, std::string_view purpose) {
   // The secret has a fixed length and only 20 of 32 bytes come out, so plain concatenation leaks nothing.

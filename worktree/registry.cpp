@@ -13,13 +13,16 @@ constexpr std::size_t kSecretBytes = 32;
 constexpr std::size_t kNonceBytes = 20;  // 32 characters
 
 constexpr std::string_view kSelect =
-    "SELECT id, kind, state, app, slug, instance, branch, branch_origin, upstream, base, repository, main_checkout, "
+    "SELECT id, kind, state, app, slug, instance, branch, branch_origin, upstream, base, repository, "
+    "main_checkout, "
     "path, git_dir, with_stack, nonce, secret, created_at, last_used_at FROM worktrees ";
 
 std::int64_t to_seconds(WallTime time) {
   return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
 }
-WallTime from_seconds(std::int64_t seconds) { return WallTime(std::chrono::seconds(seconds)); }
+WallTime from_seconds(std::int64_t seconds) {
+  return WallTime(std::chrono::seconds(seconds));
+}
 
 Result<WorktreeRecord> read_row(const sqlite::Statement& row) {
   const auto kind = parse_worktree_kind(row.text(1));
@@ -54,7 +57,8 @@ Result<WorktreeRecord> read_row(const sqlite::Statement& row) {
 // `condition` follows WHERE and has text parameters only.
 Result<std::vector<WorktreeRecord>> select(sqlite::Database& database, std::string_view condition,
                                            const std::vector<std::string>& parameters) {
-  auto statement = database.prepare(std::string(kSelect) + std::string(condition) + " ORDER BY created_at, id");
+  auto statement =
+      database.prepare(std::string(kSelect) + std::string(condition) + " ORDER BY created_at, id");
   if (!statement) return as_state_error(std::move(statement).error());
   int index = 0;
   for (const std::string& parameter : parameters) statement->bind(++index, parameter);
@@ -82,7 +86,8 @@ using SystemName = std::pair<std::string_view, std::string>;
 
 // Each name with the space in which it has to be unique.
 std::vector<SystemName> claimed_names(const WorktreeNames& names, const std::filesystem::path& path) {
-  std::vector<SystemName> claims{{"host", names.host}, {"alias", names.network_alias}, {"path", path.string()}};
+  std::vector<SystemName> claims{
+      {"host", names.host}, {"alias", names.network_alias}, {"path", path.string()}};
   for (const auto& [purpose, name] : names.cookies) claims.emplace_back("cookie", name);
   if (names.slug.empty()) return claims;
   claims.insert(claims.end(), {{"compose", names.compose_project},
@@ -162,7 +167,8 @@ Result<void> choose_names(sqlite::Database& database, const Birth& birth, Worktr
 
 Result<void> insert_record(sqlite::Database& database, const WorktreeRecord& record) {
   auto statement = database.prepare(
-      "INSERT INTO worktrees (id, kind, state, app, slug, instance, branch, branch_origin, upstream, base, repository, "
+      "INSERT INTO worktrees (id, kind, state, app, slug, instance, branch, branch_origin, upstream, base, "
+      "repository, "
       "main_checkout, path, git_dir, with_stack, nonce, secret, created_at, last_used_at) "
       "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   if (!statement) return statement.error();
@@ -179,19 +185,22 @@ Result<void> insert_record(sqlite::Database& database, const WorktreeRecord& rec
   return {};
 }
 
-Result<void> claim_names(sqlite::Database& database, const WorktreeRecord& record, const WorktreeNames& names) {
+Result<void> claim_names(sqlite::Database& database, const WorktreeRecord& record,
+                         const WorktreeNames& names) {
   for (const SystemName& claim : claimed_names(names, record.path)) {
     const bool may_be_held = claim.first == "path";
     auto holder = holder_of(database, claim);
     if (!holder) return holder.error();
     if (holder->has_value() && !may_be_held) {
-      return Error(ErrorKind::conflict, "another worktree has the " + std::string(claim.first) + " " + claim.second)
+      return Error(ErrorKind::conflict,
+                   "another worktree has the " + std::string(claim.first) + " " + claim.second)
           .with_id("name_taken")
           .with_hint("`hedge list` shows it; another clone of this repository needs another app.name");
     }
-    auto done = database.execute("INSERT INTO names (system, name, worktree) VALUES (?, ?, ?) "
-                                 "ON CONFLICT (system, name) DO UPDATE SET worktree = excluded.worktree",
-                                 {claim.first, claim.second, record.id});
+    auto done = database.execute(
+        "INSERT INTO names (system, name, worktree) VALUES (?, ?, ?) "
+        "ON CONFLICT (system, name) DO UPDATE SET worktree = excluded.worktree",
+        {claim.first, claim.second, record.id});
     if (!done) return done;
   }
   return {};
@@ -199,7 +208,8 @@ Result<void> claim_names(sqlite::Database& database, const WorktreeRecord& recor
 
 Result<std::optional<WorktreeRecord>> find_existing(sqlite::Database& database, const Birth& birth) {
   const std::string repository = birth.repository.string();
-  if (birth.kind == WorktreeKind::main) return select_one(database, "WHERE kind = 'main' AND repository = ?", {repository});
+  if (birth.kind == WorktreeKind::main)
+    return select_one(database, "WHERE kind = 'main' AND repository = ?", {repository});
   // An adopted checkout without an identity is a new birth, whatever stood at its path before.
   if (!birth.git_dir.empty()) return std::optional<WorktreeRecord>();
   return select_one(database, "WHERE kind = 'worktree' AND repository = ? AND branch = ? AND instance = ?",
@@ -265,7 +275,9 @@ Result<WorktreeRecord> Registry::propose(const Birth& birth) {
   return std::move(*record);
 }
 
-Result<std::vector<WorktreeRecord>> Registry::load_all() { return select(state_.database(), "", {}); }
+Result<std::vector<WorktreeRecord>> Registry::load_all() {
+  return select(state_.database(), "", {});
+}
 
 Result<std::optional<WorktreeRecord>> Registry::find(std::string_view id) {
   return select_one(state_.database(), "WHERE id = ?", {std::string(id)});
@@ -282,10 +294,13 @@ Result<std::optional<WorktreeRecord>> Registry::find_path(const std::filesystem:
 Result<void> Registry::update(const WorktreeRecord& record) {
   return state_.change([&record](sqlite::Database& database) -> Result<void> {
     auto statement = database.prepare(
-        "UPDATE worktrees SET state = ?, branch = ?, branch_origin = ?, upstream = ?, base = ?, path = ?, git_dir = ?, "
+        "UPDATE worktrees SET state = ?, branch = ?, branch_origin = ?, upstream = ?, base = ?, path = ?, "
+        "git_dir = ?, "
         "main_checkout = ?, with_stack = ?, repository = ? WHERE id = ?");
     if (!statement) return statement.error();
-    statement->bind(1, to_string(record.state)).bind(2, record.branch).bind(3, to_string(record.branch_origin));
+    statement->bind(1, to_string(record.state))
+        .bind(2, record.branch)
+        .bind(3, to_string(record.branch_origin));
     statement->bind(4, record.upstream).bind(5, record.base).bind(6, record.path.string());
     statement->bind(7, record.git_dir.string()).bind(8, record.main_checkout.string());
     statement->bind(9, std::int64_t{record.stack == StackWish::with_stack ? 1 : 0});
@@ -293,7 +308,8 @@ Result<void> Registry::update(const WorktreeRecord& record) {
     auto done = statement->step();
     if (!done) return done.error();
     if (database.changes() != 1) {
-      return Error(ErrorKind::not_found, "the registry has no worktree " + record.id).with_id("worktree_not_found");
+      return Error(ErrorKind::not_found, "the registry has no worktree " + record.id)
+          .with_id("worktree_not_found");
     }
     return {};
   });

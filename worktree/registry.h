@@ -1,4 +1,5 @@
-// Which worktrees exist on this machine, under which names. Every change is one transaction; names are unique machine-wide.
+// Which worktrees exist on this machine, under which names. Every change is one transaction; names are unique
+// machine-wide.
 #pragma once
 
 #include <filesystem>
@@ -36,9 +37,10 @@ class Registry {
  public:
   Registry(StateDatabase& state, const Clock& clock) : state_(state), clock_(clock) {}
 
-  // Records a birth: id, slug, names and directory, decided once under the machine-wide lock. If the repository already has a
-  // worktree of that branch and instance (or is registered as main), that record is returned as it is.
-  // Errors: invalid_input as choose_slug() and derive_directory(); conflict `name_taken` (main); state errors.
+  // Records a birth: id, slug, names and directory, decided once under the machine-wide lock. If the
+  // repository already has a worktree of that branch and instance (or is registered as main), that record is
+  // returned as it is. Errors: invalid_input as choose_slug() and derive_directory(); conflict `name_taken`
+  // (main); state errors.
   Result<WorktreeRecord> admit(const Birth& birth);
   // What admit() would return, recording nothing.
   Result<WorktreeRecord> propose(const Birth& birth);
@@ -48,7 +50,8 @@ class Registry {
   Result<std::vector<WorktreeRecord>> load_repository(const std::filesystem::path& repository);
   Result<std::optional<WorktreeRecord>> find_path(const std::filesystem::path& path);
 
-  // Writes what may change of a record: state, branch and its origin, base, paths, stack wish. Identity and slug never do.
+  // Writes what may change of a record: state, branch and its origin, base, paths, stack wish. Identity and
+  // slug never do.
   Result<void> update(const WorktreeRecord& record);
   Result<void> touch(std::string_view id);  // last use is now
   // Forgets a worktree with its names, ports and ledger. The absent one is success.

@@ -19,11 +19,13 @@ Error unknown_placeholder(std::string_view name, const Values& values) {
 
 }  // namespace
 
-Result<std::unique_ptr<Resource>> ResourceKinds::make(const ResourceSpec& spec, const WorktreeRecord& record) const {
+Result<std::unique_ptr<Resource>> ResourceKinds::make(const ResourceSpec& spec,
+                                                      const WorktreeRecord& record) const {
   for (const auto& kind : kinds_) {
     if (kind->kind() == spec.kind) return kind->make(spec, record);
   }
-  return Error(ErrorKind::corrupt, "the ledger holds a " + printable(spec.kind) + ", which this hedge does not know")
+  return Error(ErrorKind::corrupt,
+               "the ledger holds a " + printable(spec.kind) + ", which this hedge does not know")
       .with_id("state_unreadable");
 }
 
@@ -42,7 +44,8 @@ Result<std::string> expand_template(std::string_view text, const Values& values)
     }
     const auto end = text.find('}');
     if (end == std::string_view::npos) {
-      return Error(ErrorKind::invalid_input, "an opening brace without its closing one in \"" + printable(text) + "\"")
+      return Error(ErrorKind::invalid_input,
+                   "an opening brace without its closing one in \"" + printable(text) + "\"")
           .with_id("template_unknown")
           .with_hint("a literal brace is doubled");
     }

@@ -1,5 +1,5 @@
-// A kind of resource: how it is planned from the configuration, and how it is rebuilt from the ledger without it.
-// A new kind is one file and one line in cli/services.cpp.
+// A kind of resource: how it is planned from the configuration, and how it is rebuilt from the ledger without
+// it. A new kind is one file and one line in cli/services.cpp.
 #pragma once
 
 #include <cstdint>
@@ -21,25 +21,28 @@ struct ProjectConfig;
 
 namespace hedge::worktree {
 
-// One step of a plan and one entry of the ledger: enough to rebuild the Resource with nothing but the worktree's record.
-// It is printed by --dry-run and stored, so it holds no secret.
+// One step of a plan and one entry of the ledger: enough to rebuild the Resource with nothing but the
+// worktree's record. It is printed by --dry-run and stored, so it holds no secret.
 struct ResourceSpec {
   std::string kind;
-  std::string name;              // unique within its kind and worktree
-  std::string parameters = "{}"; // a JSON object; paths inside the worktree are relative to it, because it may move
+  std::string name;  // unique within its kind and worktree
+  std::string parameters =
+      "{}";  // a JSON object; paths inside the worktree are relative to it, because it may move
 };
 
-// What templates such as {database.url} expand to. A value may hold `{secret.NAME}`, which is expanded only at the moment of
-// use, with derive_secret(record, NAME).
+// What templates such as {database.url} expand to. A value may hold `{secret.NAME}`, which is expanded only
+// at the moment of use, with derive_secret(record, NAME).
 using Values = std::map<std::string, std::string>;
 
 // What was looked at before planning. Collected by Lifecycle::observe(); kinds look at nothing else.
 struct Observed {
-  std::vector<std::string> changed_paths;         // that differ from the merge base with main's branch, or in the working tree
-  std::map<std::string, std::uint16_t> ports;     // of the configured processes, by their name; allocated and recorded
-  std::vector<std::string> seed_paths;            // configured ones that the main checkout has and git ignores
-  std::vector<std::string> included_files;        // ignored files that the include file names
-  Values given;                                   // what only the caller knows: "ca.root", "ca.bundle", "app.url"
+  std::vector<std::string>
+      changed_paths;  // that differ from the merge base with main's branch, or in the working tree
+  std::map<std::string, std::uint16_t>
+      ports;                            // of the configured processes, by their name; allocated and recorded
+  std::vector<std::string> seed_paths;  // configured ones that the main checkout has and git ignores
+  std::vector<std::string> included_files;  // ignored files that the include file names
+  Values given;                             // what only the caller knows: "ca.root", "ca.bundle", "app.url"
 };
 
 struct PlanInput {
@@ -56,13 +59,16 @@ class ResourceKind {
   virtual std::string kind() const = 0;
   // Adds the values that this kind offers to templates. Pure.
   virtual void publish(const PlanInput& input, Values& values) const = 0;
-  // The steps of this kind, in their order; empty if the configuration wants none. Pure. `values` are those of all kinds.
+  // The steps of this kind, in their order; empty if the configuration wants none. Pure. `values` are those
+  // of all kinds.
   virtual Result<std::vector<ResourceSpec>> plan(const PlanInput& input, const Values& values) const = 0;
   // Errors: corrupt, if `spec` cannot be understood.
-  virtual Result<std::unique_ptr<Resource>> make(const ResourceSpec& spec, const WorktreeRecord& record) const = 0;
+  virtual Result<std::unique_ptr<Resource>> make(const ResourceSpec& spec,
+                                                 const WorktreeRecord& record) const = 0;
 };
 
-// The kinds in the order in which their resources are made: checkout, seed, env, database, pooler, redis, queue, stack, route.
+// The kinds in the order in which their resources are made: checkout, seed, env, database, pooler, redis,
+// queue, stack, route.
 class ResourceKinds {
  public:
   void add(std::unique_ptr<ResourceKind> kind) { kinds_.push_back(std::move(kind)); }

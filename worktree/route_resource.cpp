@@ -24,9 +24,10 @@ class RouteResource final : public Resource {
     const auto found = std::ranges::find(loaded->routes, route_.host, &router::Route::host);
     if (found == loaded->routes.end()) return Finding{Presence::missing, {}, {}};
     if (found->worktree != route_.worktree) {
-      Error problem = Error(ErrorKind::conflict, "the hostname " + route_.host + " is somebody else's route")
-                          .with_id("route_conflict")
-                          .with_hint("`hedge route ls` shows whose; `hedge route rm` removes one that was made by hand");
+      Error problem =
+          Error(ErrorKind::conflict, "the hostname " + route_.host + " is somebody else's route")
+              .with_id("route_conflict")
+              .with_hint("`hedge route ls` shows whose; `hedge route rm` removes one that was made by hand");
       return Finding{Presence::foreign, problem.text(), {std::move(problem)}};
     }
     const bool is_same = to_string(found->upstream) == to_string(route_.upstream) &&
@@ -48,7 +49,8 @@ class RouteResource final : public Resource {
   Result<Change> remove() override {
     auto removed = store_.remove(route_.host, route_.worktree);
     // Somebody else has the hostname now; ours is gone.
-    if (!removed && removed.error().kind() == ErrorKind::conflict) return Change{kind(), name(), Action::none, {}};
+    if (!removed && removed.error().kind() == ErrorKind::conflict)
+      return Change{kind(), name(), Action::none, {}};
     if (!removed) return removed.error();
     poke();
     return Change{kind(), name(), *removed ? Action::removed : Action::none, {}};
@@ -73,12 +75,14 @@ Result<std::vector<ResourceSpec>> RouteKind::plan(const PlanInput& input, const 
   return std::vector<ResourceSpec>{{kind(), input.names.host, parameters.dump()}};
 }
 
-Result<std::unique_ptr<Resource>> RouteKind::make(const ResourceSpec& spec, const WorktreeRecord& record) const {
+Result<std::unique_ptr<Resource>> RouteKind::make(const ResourceSpec& spec,
+                                                  const WorktreeRecord& record) const {
   const auto json = nlohmann::json::parse(spec.parameters, nullptr, false);
   const bool is_readable = json.is_object() && json.contains("upstream") && json["upstream"].is_string();
   auto upstream = router::parse_upstream(is_readable ? json["upstream"].get<std::string>() : std::string());
   if (!upstream) {
-    return Error(ErrorKind::corrupt, "the ledger's entry of route " + printable(spec.name) + " cannot be read")
+    return Error(ErrorKind::corrupt,
+                 "the ledger's entry of route " + printable(spec.name) + " cannot be read")
         .with_id("state_unreadable")
         .with_cause(std::move(upstream).error());
   }

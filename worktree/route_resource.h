@@ -10,7 +10,8 @@
 namespace hedge::worktree {
 
 inline constexpr std::string_view kRouteKind = "route";
-// The value with which the stack's kind says where the worktree is served, in the form of router/route.h. No value, no route.
+// The value with which the stack's kind says where the worktree is served, in the form of router/route.h. No
+// value, no route.
 inline constexpr std::string_view kUpstreamValue = "stack.upstream";
 
 // A running edge is poked after each change; one that is down reads the store when it starts.
@@ -20,7 +21,8 @@ class RouteKind final : public ResourceKind {
   std::string kind() const override { return std::string(kRouteKind); }
   void publish(const PlanInput&, Values&) const override {}
   Result<std::vector<ResourceSpec>> plan(const PlanInput& input, const Values& values) const override;
-  Result<std::unique_ptr<Resource>> make(const ResourceSpec& spec, const WorktreeRecord& record) const override;
+  Result<std::unique_ptr<Resource>> make(const ResourceSpec& spec,
+                                         const WorktreeRecord& record) const override;
 
  private:
   router::RouteStore& store_;

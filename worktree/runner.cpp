@@ -9,7 +9,8 @@ namespace {
 
 Error foreign_error(const ResourceSpec& spec, const Finding& finding) {
   if (!finding.problems.empty()) return finding.problems.front();
-  return Error(ErrorKind::conflict, spec.kind + " " + spec.name + " belongs to somebody else: " + finding.detail)
+  return Error(ErrorKind::conflict,
+               spec.kind + " " + spec.name + " belongs to somebody else: " + finding.detail)
       .with_id("ownership_conflict");
 }
 
@@ -59,7 +60,8 @@ Result<Change> Runner::converge(const WorktreeRecord& record, const ResourceSpec
   return change;
 }
 
-Result<std::vector<Change>> Runner::converge_all(const WorktreeRecord& record, const std::vector<ResourceSpec>& plan) {
+Result<std::vector<Change>> Runner::converge_all(const WorktreeRecord& record,
+                                                 const std::vector<ResourceSpec>& plan) {
   std::vector<Change> changes;
   for (const ResourceSpec& spec : plan) {
     auto change = converge(record, spec);
@@ -91,7 +93,8 @@ Result<RemovalReport> Runner::remove_all(const WorktreeRecord& record) {
     if (entry.spec.kind == kCheckoutKind && !report.survivors.empty() && !only_debts(report)) {
       report.survivors.push_back(
           {entry.spec,
-           Error(ErrorKind::refused, "kept, because something that lives in it could not be removed"), false});
+           Error(ErrorKind::refused, "kept, because something that lives in it could not be removed"),
+           false});
       continue;
     }
     auto change = remove(record, entry.spec);

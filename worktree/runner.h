@@ -40,13 +40,14 @@ class Runner {
   Runner(Ledger& ledger, const ResourceKinds& kinds, StepObserver& observer)
       : ledger_(ledger), kinds_(kinds), observer_(observer) {}
 
-  // check, and if it is not present: journal, converge, close. A foreign resource is an error and leaves no entry.
-  // One that is present but has no closed entry (a killed run) gets it.
+  // check, and if it is not present: journal, converge, close. A foreign resource is an error and leaves no
+  // entry. One that is present but has no closed entry (a killed run) gets it.
   Result<Change> converge(const WorktreeRecord& record, const ResourceSpec& spec);
   // Every step in order; stops at the first error.
-  Result<std::vector<Change>> converge_all(const WorktreeRecord& record, const std::vector<ResourceSpec>& plan);
-  // Everything in the ledger, backwards. Goes on after a failure, except that the checkout stays while anything that lives in
-  // it survives.
+  Result<std::vector<Change>> converge_all(const WorktreeRecord& record,
+                                           const std::vector<ResourceSpec>& plan);
+  // Everything in the ledger, backwards. Goes on after a failure, except that the checkout stays while
+  // anything that lives in it survives.
   Result<RemovalReport> remove_all(const WorktreeRecord& record);
 
  private:

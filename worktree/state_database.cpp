@@ -11,7 +11,8 @@ namespace {
 constexpr std::int64_t kSchemaVersion = 1;
 constexpr auto kLockLimit = std::chrono::seconds(30);
 
-// `names` holds every derived name of every worktree, so that two of them can never meet, whatever app and slug are.
+// `names` holds every derived name of every worktree, so that two of them can never meet, whatever app and
+// slug are.
 constexpr std::string_view kSchema = R"sql(
 CREATE TABLE worktrees (
   id TEXT PRIMARY KEY, kind TEXT NOT NULL, state TEXT NOT NULL, app TEXT NOT NULL, slug TEXT NOT NULL,
@@ -62,16 +63,21 @@ Error as_state_error(Error error) {
   switch (error.kind()) {
     case ErrorKind::corrupt:
     case ErrorKind::permission:
-    case ErrorKind::not_found: return std::move(error).with_id("state_unreadable");
-    case ErrorKind::no_space: return std::move(error).with_id("disk_full");
-    case ErrorKind::busy: return std::move(error).with_id("busy");
-    default: return error;
+    case ErrorKind::not_found:
+      return std::move(error).with_id("state_unreadable");
+    case ErrorKind::no_space:
+      return std::move(error).with_id("disk_full");
+    case ErrorKind::busy:
+      return std::move(error).with_id("busy");
+    default:
+      return error;
   }
 }
 
 Result<StateDatabase> StateDatabase::open(const config::Paths& paths) {
   for (const auto& directory : {paths.state, paths.locks_directory()}) {
-    if (auto ready = ensure_directory(directory, 0700); !ready) return as_state_error(std::move(ready).error());
+    if (auto ready = ensure_directory(directory, 0700); !ready)
+      return as_state_error(std::move(ready).error());
   }
   auto database = sqlite::Database::open(paths.registry_database(), sqlite::OpenMode::read_write_create,
                                          sqlite::Durability::full);
@@ -93,7 +99,8 @@ Result<void> StateDatabase::change(const Body& body) {
 Result<void> StateDatabase::rehearse(const Body& body) {
   const auto lock = FileLock::acquire(lock_path_, FileLock::Mode::exclusive, kLockLimit);
   if (!lock) return as_state_error(lock.error());
-  if (auto begun = database_.execute("BEGIN IMMEDIATE"); !begun) return as_state_error(std::move(begun).error());
+  if (auto begun = database_.execute("BEGIN IMMEDIATE"); !begun)
+    return as_state_error(std::move(begun).error());
   auto done = body(database_);
   auto undone = database_.execute("ROLLBACK");
   if (!done) return as_state_error(std::move(done).error());

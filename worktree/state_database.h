@@ -17,8 +17,8 @@ Error as_state_error(Error error);
 class StateDatabase {
  public:
   // Makes the file and its schema where they are missing.
-  // Errors: corrupt `state_unreadable` (damaged, or written by a newer version: it is neither written nor taken for empty),
-  // permission `state_unreadable`, no_space `disk_full`.
+  // Errors: corrupt `state_unreadable` (damaged, or written by a newer version: it is neither written nor
+  // taken for empty), permission `state_unreadable`, no_space `disk_full`.
   static Result<StateDatabase> open(const config::Paths& paths);
 
   using Body = std::function<Result<void>(sqlite::Database&)>;

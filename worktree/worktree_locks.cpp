@@ -48,8 +48,9 @@ Result<FileLock> WorktreeLocks::hold_running(std::string_view worktree) const {
 Result<FileLock> WorktreeLocks::require_idle(std::string_view worktree) const {
   auto lock = acquire(directory_, "run-" + std::string(worktree), FileLock::Mode::exclusive, kNoWait);
   if (lock || lock.error().kind() != ErrorKind::busy) return lock;
-  Error refusal = Error(ErrorKind::refused, "a command started with `hedge run` is still running in this worktree")
-                      .with_id("wrapper_running");
+  Error refusal =
+      Error(ErrorKind::refused, "a command started with `hedge run` is still running in this worktree")
+          .with_id("wrapper_running");
   for (const std::string& hint : lock.error().hints()) refusal = std::move(refusal).with_hint(hint);
   return refusal;
 }

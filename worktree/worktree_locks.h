@@ -16,12 +16,14 @@ class WorktreeLocks {
   explicit WorktreeLocks(const config::Paths& paths) : directory_(paths.locks_directory()) {}
 
   // For create, destroy, up and down of one worktree. Errors: busy `busy`.
-  Result<FileLock> lock_work(std::string_view worktree, std::chrono::milliseconds limit = std::chrono::minutes(10)) const;
+  Result<FileLock> lock_work(std::string_view worktree,
+                             std::chrono::milliseconds limit = std::chrono::minutes(10)) const;
   // For git commands that change the repository's configuration, branches or worktrees.
   Result<FileLock> lock_repository(const std::filesystem::path& repository,
                                    std::chrono::milliseconds limit = std::chrono::minutes(2)) const;
   // Held by a `git worktree add` itself, so that it outlives the run that started it. Errors: busy.
-  Result<FileLock> lock_git(std::string_view worktree, std::chrono::milliseconds limit = std::chrono::minutes(2)) const;
+  Result<FileLock> lock_git(std::string_view worktree,
+                            std::chrono::milliseconds limit = std::chrono::minutes(2)) const;
   // Held shared by every running wrapper command (`hedge run`) for as long as it runs.
   Result<FileLock> hold_running(std::string_view worktree) const;
   // Errors: refused `wrapper_running`, if a wrapper command runs (its pid in the hint).

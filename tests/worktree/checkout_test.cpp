@@ -1,7 +1,7 @@
 // `hedge create` as far as git is concerned, with the real git.
-#include <gtest/gtest.h>
-
 #include <algorithm>
+
+#include <gtest/gtest.h>
 
 #include "base/file.h"
 #include "tests/worktree/git_world.h"
@@ -70,7 +70,8 @@ TEST_F(CheckoutTest, AnExistingBranchIsTakenAsItIs) {
   world_.commit_file(repository_, "later", "x");
   const auto outcome = manager_.create(repository_, "old");
   ASSERT_TRUE(outcome);
-  EXPECT_EQ(world_.git(outcome->record.path, {"rev-parse", "HEAD"}), world_.git(repository_, {"rev-parse", "old"}));
+  EXPECT_EQ(world_.git(outcome->record.path, {"rev-parse", "HEAD"}),
+            world_.git(repository_, {"rev-parse", "old"}));
   EXPECT_EQ(outcome->record.branch_origin, BranchOrigin::existing);
 }
 
@@ -83,7 +84,8 @@ TEST_F(CheckoutTest, ABranchOfOneRemoteIsTrackedByName) {
   const auto outcome = manager_.create(repository_, "theirs");
   ASSERT_TRUE(outcome) << outcome.error().to_string();
   EXPECT_EQ(world_.git(outcome->record.path, {"rev-parse", "HEAD"}), commit);
-  EXPECT_EQ(world_.git(outcome->record.path, {"rev-parse", "--abbrev-ref", "theirs@{upstream}"}), "origin/theirs");
+  EXPECT_EQ(world_.git(outcome->record.path, {"rev-parse", "--abbrev-ref", "theirs@{upstream}"}),
+            "origin/theirs");
 }
 
 TEST_F(CheckoutTest, ABranchOfTwoRemotesIsAnErrorThatListsThem) {
@@ -113,15 +115,19 @@ TEST_F(CheckoutTest, ASecondInstanceOfABranchStandsDetachedOnTheSameCommit) {
   const auto second = manager_.create(repository_, CreateRequest{"x", {}, "two", StackWish::with_stack});
   ASSERT_TRUE(second) << second.error().to_string();
   EXPECT_EQ(second->record.slug, "x-two");
-  EXPECT_EQ(world_.git(second->record.path, {"rev-parse", "HEAD"}), world_.git(first->record.path, {"rev-parse", "HEAD"}));
+  EXPECT_EQ(world_.git(second->record.path, {"rev-parse", "HEAD"}),
+            world_.git(first->record.path, {"rev-parse", "HEAD"}));
 }
 
 TEST_F(CheckoutTest, BranchNamesThatCommandLinesFearWork) {
-  for (const char* branch : {"a'b", "a;b", "a\"b", "a`b`", "emoji-🎉", "e\u0301", "é", "$(touch x)", "a&b", "with\"'both"}) {
-    if (world_.git_status(repository_, {"check-ref-format", std::string("refs/heads/") + branch}) != 0) continue;
+  for (const char* branch :
+       {"a'b", "a;b", "a\"b", "a`b`", "emoji-🎉", "e\u0301", "é", "$(touch x)", "a&b", "with\"'both"}) {
+    if (world_.git_status(repository_, {"check-ref-format", std::string("refs/heads/") + branch}) != 0)
+      continue;
     const auto outcome = manager_.create(repository_, branch);
     ASSERT_TRUE(outcome) << branch << ": " << outcome.error().to_string();
-    EXPECT_EQ(world_.git(outcome->record.path, {"symbolic-ref", "HEAD"}), std::string("refs/heads/") + branch);
+    EXPECT_EQ(world_.git(outcome->record.path, {"symbolic-ref", "HEAD"}),
+              std::string("refs/heads/") + branch);
     EXPECT_TRUE(manager_.destroy(repository_, branch));
     EXPECT_FALSE(path_exists(outcome->record.path));
   }
@@ -246,7 +252,8 @@ TEST_F(CheckoutTest, ABareRepositoryHasWorktreesToo) {
 
 TEST_F(CheckoutTest, ASubmoduleAndASeparateGitDirectoryAreNoWorktrees) {
   const fs::path library = world_.make_repository("library");
-  world_.git(repository_, {"-c", "protocol.file.allow=always", "submodule", "--quiet", "add", library.string(), "lib"});
+  world_.git(repository_,
+             {"-c", "protocol.file.allow=always", "submodule", "--quiet", "add", library.string(), "lib"});
   const auto submodule = inspect_checkout(manager_.git, repository_ / "lib");
   ASSERT_TRUE(submodule);
   EXPECT_EQ(submodule->kind, WorktreeKind::main);

@@ -1,7 +1,7 @@
 // `hedge destroy` and `hedge gc`: what is refused, what goes, what stays.
-#include <gtest/gtest.h>
-
 #include <algorithm>
+
+#include <gtest/gtest.h>
 
 #include "base/file.h"
 #include "tests/worktree/git_world.h"
@@ -38,7 +38,8 @@ class DestroyTest : public ::testing::Test {
     return report.error();
   }
   static bool has_hint(const Error& error, const std::string& text) {
-    return std::ranges::any_of(error.hints(), [&text](const std::string& hint) { return hint.find(text) != std::string::npos; });
+    return std::ranges::any_of(
+        error.hints(), [&text](const std::string& hint) { return hint.find(text) != std::string::npos; });
   }
   DestroyReport discard() {
     DestroyOptions options;
@@ -246,7 +247,9 @@ TEST_F(DestroyTest, GcFindsWhatRmRemoved) {
 }
 
 TEST_F(DestroyTest, GcLeavesAloneWhatItCannotVerify) {
-  const auto standing = [this] { return judge(manager_.git, *manager_.registry.find(record_.id).value()).standing; };
+  const auto standing = [this] {
+    return judge(manager_.git, *manager_.registry.find(record_.id).value()).standing;
+  };
   EXPECT_EQ(standing(), Standing::alive);
   fs::rename(repository_, world_.root() / "away");
   EXPECT_EQ(standing(), Standing::unverifiable) << "the clone has vanished";
@@ -276,7 +279,8 @@ TEST_F(DestroyTest, CreateAfterRmBringsTheSameWorktreeBack) {
 }
 
 TEST_F(DestroyTest, W13_DestroyingOneOfFiveLookalikesLeavesFour) {
-  const std::vector<std::string> branches{"feature/foo", "feature-foo", "Feature/Foo", "feature.foo", "feature_foo"};
+  const std::vector<std::string> branches{"feature/foo", "feature-foo", "Feature/Foo", "feature.foo",
+                                          "feature_foo"};
   for (const std::string& branch : branches) ASSERT_TRUE(manager_.create(repository_, branch)) << branch;
   EXPECT_EQ(std::distance(fs::directory_iterator(token_directory(world_)), fs::directory_iterator()), 6);
   ASSERT_TRUE(manager_.destroy(repository_, "feature.foo"));

@@ -1,10 +1,10 @@
 #include "worktree/git/directory_removal.h"
 
+#include <functional>
+
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <functional>
 
 #include "base/file.h"
 #include "tests/support/temporary_directory.h"

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/file.h"
 #include "base/subprocess.h"
 #include "tests/support/temporary_directory.h"
-#include "base/file.h"
 #include "worktree/resource_kind.h"
 
 namespace hedge::worktree {
@@ -20,7 +20,8 @@ TEST(EnvFormat, QuotesOnlyWhereNeeded) {
 }
 
 TEST(EnvFormat, RefusesWhatNoReaderWouldReadBack) {
-  for (const std::string& bad : {std::string("two\nlines"), std::string("a\rb"), std::string("nul\0byte", 8), std::string("'\"")}) {
+  for (const std::string& bad :
+       {std::string("two\nlines"), std::string("a\rb"), std::string("nul\0byte", 8), std::string("'\"")}) {
     const auto line = format_variable("A", bad);
     ASSERT_FALSE(line);
     EXPECT_EQ(line.error().id(), "env_value_invalid");
@@ -30,7 +31,8 @@ TEST(EnvFormat, RefusesWhatNoReaderWouldReadBack) {
 
 TEST(EnvFormat, AShellReadsBackEveryValueThatItAccepts) {
   const hedge::test::TemporaryDirectory directory;
-  for (const char* value : {"plain", "two words", "it's", "$HOME", "a&b;c|d", "postgres://u:p@h/d?a=1&b=2", "\"q\" `x`", "日本 é", "#x", "~"}) {
+  for (const char* value : {"plain", "two words", "it's", "$HOME", "a&b;c|d", "postgres://u:p@h/d?a=1&b=2",
+                            "\"q\" `x`", "日本 é", "#x", "~"}) {
     const auto line = format_variable("VALUE", value);
     ASSERT_TRUE(line);
     ASSERT_TRUE(write_file_atomically(directory / "env", *line + "\n", 0600));
@@ -65,7 +67,8 @@ TEST(EnvBlock, WithoutItsEndIsNotGuessedAt) {
 
 TEST(Templates, ExpandValuesAndKeepSecretsForLater) {
   const Values values{{"database.url", "postgres://x:{secret.postgres}@h/d"}, {"app.name", "shop"}};
-  EXPECT_EQ(*expand_template("{database.url}?app={app.name}", values), "postgres://x:{secret.postgres}@h/d?app=shop");
+  EXPECT_EQ(*expand_template("{database.url}?app={app.name}", values),
+            "postgres://x:{secret.postgres}@h/d?app=shop");
   EXPECT_EQ(*expand_template("{{\"a\": 1}}", values), "{\"a\": 1}");
   EXPECT_EQ(*expand_template("{secret.redis}", values), "{secret.redis}");
 }

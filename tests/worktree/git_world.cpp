@@ -18,14 +18,10 @@ namespace fs = std::filesystem;
 
 GitWorld::GitWorld() {
   const auto inherited = current_environment();
-  environment_ = {{"HOME", (root() / "home").string()},
-                  {"PATH", inherited.at("PATH")},
-                  {"GIT_CONFIG_GLOBAL", "/dev/null"},
-                  {"GIT_CONFIG_NOSYSTEM", "1"},
-                  {"GIT_AUTHOR_NAME", "Ada"},
-                  {"GIT_AUTHOR_EMAIL", "ada@localhost"},
-                  {"GIT_COMMITTER_NAME", "Ada"},
-                  {"GIT_COMMITTER_EMAIL", "ada@localhost"}};
+  environment_ = {{"HOME", (root() / "home").string()}, {"PATH", inherited.at("PATH")},
+                  {"GIT_CONFIG_GLOBAL", "/dev/null"},   {"GIT_CONFIG_NOSYSTEM", "1"},
+                  {"GIT_AUTHOR_NAME", "Ada"},           {"GIT_AUTHOR_EMAIL", "ada@localhost"},
+                  {"GIT_COMMITTER_NAME", "Ada"},        {"GIT_COMMITTER_EMAIL", "ada@localhost"}};
   fs::create_directories(root() / "home");
   paths_.state = root() / "state";
   paths_.runtime = root() / "run";
@@ -64,7 +60,8 @@ fs::path GitWorld::make_repository(const std::string& name) const {
   return repository;
 }
 
-std::string GitWorld::commit_file(const fs::path& checkout, const std::string& name, const std::string& content) const {
+std::string GitWorld::commit_file(const fs::path& checkout, const std::string& name,
+                                  const std::string& content) const {
   write_text(checkout / name, content);
   git(checkout, {"add", "--", name});
   git(checkout, {"commit", "-q", "-m", "change " + name});
@@ -82,7 +79,9 @@ std::string read_text(const fs::path& path) {
   return out.str();
 }
 
-Result<router::LoadedRoutes> FakeRouteStore::load_all() { return router::LoadedRoutes{routes_, {}}; }
+Result<router::LoadedRoutes> FakeRouteStore::load_all() {
+  return router::LoadedRoutes{routes_, {}};
+}
 
 Result<void> FakeRouteStore::put(const router::Route& route) {
   const auto found = std::ranges::find(routes_, route.host, &router::Route::host);
@@ -104,8 +103,12 @@ Result<bool> FakeRouteStore::remove(std::string_view host, std::string_view work
   return true;
 }
 
-Result<int> FakeRouteStore::set_state(std::string_view, router::RouteState) { return 0; }
-Result<std::int64_t> FakeRouteStore::version() { return std::int64_t{1}; }
+Result<int> FakeRouteStore::set_state(std::string_view, router::RouteState) {
+  return 0;
+}
+Result<std::int64_t> FakeRouteStore::version() {
+  return std::int64_t{1};
+}
 
 namespace {
 
@@ -147,15 +150,19 @@ void TokenKind::publish(const PlanInput& input, Values& values) const {
 }
 
 Result<std::vector<ResourceSpec>> TokenKind::plan(const PlanInput& input, const Values&) const {
-  if (input.names.database.empty()) return std::vector<ResourceSpec>();  // main's data is configured, not made
+  if (input.names.database.empty())
+    return std::vector<ResourceSpec>();  // main's data is configured, not made
   return std::vector<ResourceSpec>{{kind(), input.names.database, "{}"}};
 }
 
-Result<std::unique_ptr<Resource>> TokenKind::make(const ResourceSpec& spec, const WorktreeRecord& record) const {
+Result<std::unique_ptr<Resource>> TokenKind::make(const ResourceSpec& spec,
+                                                  const WorktreeRecord& record) const {
   return std::unique_ptr<Resource>(std::make_unique<Token>(directory_ / spec.name, record.id, is_down_));
 }
 
-fs::path token_directory(const GitWorld& world) { return world.root() / "tokens"; }
+fs::path token_directory(const GitWorld& world) {
+  return world.root() / "tokens";
+}
 
 namespace {
 
@@ -220,7 +227,8 @@ Result<Lifecycle::CreateOutcome> Manager::adopt(const fs::path& directory) {
   return converge(*record);
 }
 
-Result<DestroyReport> Manager::destroy(const fs::path& caller, const std::string& name, const DestroyOptions& options) {
+Result<DestroyReport> Manager::destroy(const fs::path& caller, const std::string& name,
+                                       const DestroyOptions& options) {
   auto located = locate(git, registry, caller);
   if (!located) return located.error();
   auto record = find_worktree(git, registry, located->checkout.repository, name);

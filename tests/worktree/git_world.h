@@ -1,4 +1,5 @@
-// A hermetic git world: a home of its own, no configuration of the machine's, repositories in a short temporary directory.
+// A hermetic git world: a home of its own, no configuration of the machine's, repositories in a short
+// temporary directory.
 #pragma once
 
 #include <filesystem>
@@ -36,7 +37,8 @@ class GitWorld {
   // A repository with one commit on `main`.
   std::filesystem::path make_repository(const std::string& name) const;
   // Writes, stages and commits one file. Returns the commit.
-  std::string commit_file(const std::filesystem::path& checkout, const std::string& name, const std::string& content) const;
+  std::string commit_file(const std::filesystem::path& checkout, const std::string& name,
+                          const std::string& content) const;
 
  private:
   hedge::test::TemporaryDirectory directory_;
@@ -65,14 +67,16 @@ class QuietObserver final : public StepObserver {
   Result<void> on_step(Stage, const ResourceSpec&) override { return {}; }
 };
 
-// A resource outside of the checkout (as a database is): a file below `directory`, tagged with its owner's id.
+// A resource outside of the checkout (as a database is): a file below `directory`, tagged with its owner's
+// id.
 class TokenKind final : public ResourceKind {
  public:
   explicit TokenKind(std::filesystem::path directory) : directory_(std::move(directory)) {}
   std::string kind() const override { return "token"; }
   void publish(const PlanInput& input, Values& values) const override;
   Result<std::vector<ResourceSpec>> plan(const PlanInput& input, const Values& values) const override;
-  Result<std::unique_ptr<Resource>> make(const ResourceSpec& spec, const WorktreeRecord& record) const override;
+  Result<std::unique_ptr<Resource>> make(const ResourceSpec& spec,
+                                         const WorktreeRecord& record) const override;
   // The server that holds the tokens is down from now on.
   void stop_server() { is_down_ = true; }
   void start_server() { is_down_ = false; }

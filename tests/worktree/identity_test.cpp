@@ -13,7 +13,9 @@ namespace {
 
 class IdentityTest : public ::testing::Test {
  protected:
-  Result<Located> here(const fs::path& directory) { return locate(manager_.git, manager_.registry, directory); }
+  Result<Located> here(const fs::path& directory) {
+    return locate(manager_.git, manager_.registry, directory);
+  }
   Result<WorktreeRecord> find(const std::string& name) {
     return find_worktree(manager_.git, manager_.registry, repository_ / ".git", name);
   }
@@ -67,7 +69,8 @@ TEST_F(IdentityTest, W06_SurvivesAMovedDirectory) {
   ASSERT_TRUE(located && located->record) << (located ? "no record" : located.error().to_string());
   EXPECT_EQ(located->record->id, born->record.id);
   EXPECT_EQ(manager_.registry.find(born->record.id)->value().path, moved);
-  EXPECT_NE(world_.git(repository_, {"worktree", "list"}).find(moved.string()), std::string::npos) << "git knows too";
+  EXPECT_NE(world_.git(repository_, {"worktree", "list"}).find(moved.string()), std::string::npos)
+      << "git knows too";
   ASSERT_TRUE(manager_.destroy(repository_, "x"));
   EXPECT_FALSE(path_exists(moved));
 }
@@ -120,7 +123,8 @@ TEST_F(IdentityTest, W02_AnUninitialisedWorktreeIsRefusedFromWhereverItIsReached
   world_.git(repository_, {"worktree", "add", "-q", "-b", "y", plain.string()});
   fs::create_directories(plain / "sub/dir");
   fs::create_directory_symlink(plain, world_.root() / "link");
-  for (const fs::path& place : {plain, plain / "sub/dir", world_.root() / "link", world_.root() / "link/sub"}) {
+  for (const fs::path& place :
+       {plain, plain / "sub/dir", world_.root() / "link", world_.root() / "link/sub"}) {
     const auto located = here(place);
     ASSERT_TRUE(located) << located.error().to_string();
     const auto record = require_initialized(*located);
@@ -159,7 +163,8 @@ TEST_F(IdentityTest, SeveralInstancesAreToldApart) {
   EXPECT_EQ(find("x-two")->instance, "two");
   world_.git(world_.root() / "shop.x-one", {"switch", "-q", "--detach"});
   EXPECT_EQ(find("x").error().id(), "worktree_ambiguous");
-  EXPECT_EQ(find_worktree(manager_.git, manager_.registry, repository_ / ".git", "x", "one")->instance, "one");
+  EXPECT_EQ(find_worktree(manager_.git, manager_.registry, repository_ / ".git", "x", "one")->instance,
+            "one");
 }
 
 }  // namespace

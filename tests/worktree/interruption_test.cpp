@@ -1,11 +1,12 @@
-// W-18 and W-19: processes that are killed at any point, and processes that run side by side. Each "process" is a real one.
+// W-18 and W-19: processes that are killed at any point, and processes that run side by side. Each "process"
+// is a real one.
+#include <functional>
+#include <set>
+
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <functional>
-#include <set>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -50,7 +51,8 @@ class InterruptionTest : public ::testing::Test {
  protected:
   InterruptionTest() {
     write_text(repository_ / "node_modules/a/index.js", "a");
-    for (int i = 0; i < 20; ++i) write_text(repository_ / ("src/" + std::to_string(i)), std::string(1000, 'x'));
+    for (int i = 0; i < 20; ++i)
+      write_text(repository_ / ("src/" + std::to_string(i)), std::string(1000, 'x'));
     world_.git(repository_, {"add", "."});
     world_.git(repository_, {"commit", "-q", "-m", "sources"});
     install_counting_git();
@@ -60,17 +62,23 @@ class InterruptionTest : public ::testing::Test {
   void install_counting_git() {
     const fs::path real = world_.git(repository_, {"--exec-path"});
     const fs::path tool = world_.root() / "bin/git";
-    write_text(tool, "#!/bin/sh\n"
-                     "cd_state=" + (world_.root() / "bin").string() + "\n"
-                     "n=$(($(cat $cd_state/count) + 1)); echo $n > $cd_state/count\n"
-                     "if [ $n = $(cat $cd_state/at) ]; then\n"
-                     "  case $(cat $cd_state/mode) in\n"
-                     "    before) kill -9 $PPID; exit 1;;\n"
-                     "    after) " + (real / "git").string() + " \"$@\" >/dev/null 2>&1; kill -9 $PPID; exit 1;;\n"
-                     "    orphan) kill -9 $PPID;;\n"
-                     "  esac\n"
-                     "fi\n"
-                     "exec " + (real / "git").string() + " \"$@\"\n");
+    write_text(tool,
+               "#!/bin/sh\n"
+               "cd_state=" +
+                   (world_.root() / "bin").string() +
+                   "\n"
+                   "n=$(($(cat $cd_state/count) + 1)); echo $n > $cd_state/count\n"
+                   "if [ $n = $(cat $cd_state/at) ]; then\n"
+                   "  case $(cat $cd_state/mode) in\n"
+                   "    before) kill -9 $PPID; exit 1;;\n"
+                   "    after) " +
+                   (real / "git").string() +
+                   " \"$@\" >/dev/null 2>&1; kill -9 $PPID; exit 1;;\n"
+                   "    orphan) kill -9 $PPID;;\n"
+                   "  esac\n"
+                   "fi\n"
+                   "exec " +
+                   (real / "git").string() + " \"$@\"\n");
     fs::permissions(tool, fs::perms::owner_all);
     killing_environment_ = world_.environment();
     killing_environment_["PATH"] = (world_.root() / "bin").string() + ":" + killing_environment_["PATH"];
@@ -115,15 +123,18 @@ class InterruptionTest : public ::testing::Test {
     if (!report) {
       ASSERT_EQ(report.error().id(), "worktree_not_found") << when << ": " << report.error().to_string();
     } else {
-      EXPECT_TRUE(report->removal.survivors.empty()) << when << ": " << report->removal.survivors.front().reason.to_string();
+      EXPECT_TRUE(report->removal.survivors.empty())
+          << when << ": " << report->removal.survivors.front().reason.to_string();
     }
     expect_no_trace(branch, when);
   }
 
   void expect_no_trace(const std::string& branch, const std::string& when) {
     Manager manager(world_, quiet_);
-    EXPECT_NE(world_.git_status(repository_, {"rev-parse", "--verify", "--quiet", "refs/heads/" + branch}), 0) << when;
-    EXPECT_EQ(world_.git(repository_, {"worktree", "list"}).find("shop." + branch), std::string::npos) << when;
+    EXPECT_NE(world_.git_status(repository_, {"rev-parse", "--verify", "--quiet", "refs/heads/" + branch}), 0)
+        << when;
+    EXPECT_EQ(world_.git(repository_, {"worktree", "list"}).find("shop." + branch), std::string::npos)
+        << when;
     EXPECT_TRUE(manager.registry.load_all()->empty()) << when;
     EXPECT_TRUE(fs::is_empty(token_directory(world_))) << when;
     const std::set<std::string> expected{"bin", "home", "shop", "state", "tokens"};
@@ -141,8 +152,8 @@ class InterruptionTest : public ::testing::Test {
     return {};
   }
 
-  // Kills a run of `body` at its first, second, … point until one gets through, and lets `afterwards` judge each.
-  // Returns how many points there were.
+  // Kills a run of `body` at its first, second, … point until one gets through, and lets `afterwards` judge
+  // each. Returns how many points there were.
   using KillAt = std::function<int(int at)>;
   static int sweep(const KillAt& run, const std::function<void(int at)>& afterwards) {
     constexpr int kMorePointsThanThereAre = 400;
@@ -193,7 +204,8 @@ TEST_F(InterruptionTest, W19_DestroyKilledAtAnyJournalStepIsFinishedByTheNext) {
     KillAtStep killer(at);
     return run_killable([this](Manager& manager) { return bool(manager.destroy(repository_, "k")); }, killer);
   };
-  const int points = sweep(run, [this](int at) { expect_destroyed("k", "destroy killed at step " + std::to_string(at)); });
+  const int points =
+      sweep(run, [this](int at) { expect_destroyed("k", "destroy killed at step " + std::to_string(at)); });
   EXPECT_GE(points, 15);
 }
 
@@ -210,11 +222,13 @@ class GitInterruptionTest : public InterruptionTest, public ::testing::WithParam
 };
 
 TEST_P(GitInterruptionTest, W19_CreateKilledAtAnyGitCommandConvergesAndThenLeavesNoTrace) {
-  const int points = sweep([this](int at) { return killed_create(at); }, [this](int at) {
-    const std::string when = std::string("create killed ") + GetParam() + " git command " + std::to_string(at);
-    if (at % 2 == 0) expect_ready("k", when);
-    expect_destroyed("k", when);
-  });
+  const int points = sweep([this](int at) { return killed_create(at); },
+                           [this](int at) {
+                             const std::string when = std::string("create killed ") + GetParam() +
+                                                      " git command " + std::to_string(at);
+                             if (at % 2 == 0) expect_ready("k", when);
+                             expect_destroyed("k", when);
+                           });
   EXPECT_GE(points, 10);
 }
 
@@ -224,7 +238,8 @@ TEST_P(GitInterruptionTest, W19_DestroyKilledAtAnyGitCommandIsFinishedOrUndone) 
     return killed_destroy(at);
   };
   const int points = sweep(run, [this](int at) {
-    const std::string when = std::string("destroy killed ") + GetParam() + " git command " + std::to_string(at);
+    const std::string when =
+        std::string("destroy killed ") + GetParam() + " git command " + std::to_string(at);
     if (at % 2 == 0) expect_ready("k", when);
     expect_destroyed("k", when);
   });
@@ -237,7 +252,8 @@ INSTANTIATE_TEST_SUITE_P(Killed, GitInterruptionTest, ::testing::Values("before"
 
 class HalfMadeTest : public InterruptionTest {
  protected:
-  // Everything dies while git is writing the new checkout's files: a smudge filter that kills caller and git, once.
+  // Everything dies while git is writing the new checkout's files: a smudge filter that kills caller and git,
+  // once.
   void kill_during_checkout() {
     const fs::path script = world_.root() / "bin/smudge";
     write_text(script, "#!/bin/sh\nif rm " + (world_.root() / "bin/armed").string() +

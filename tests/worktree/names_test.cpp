@@ -1,13 +1,13 @@
 #include "worktree/names.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <array>
 #include <map>
 #include <random>
 #include <set>
 #include <unordered_set>
+
+#include <gtest/gtest.h>
 
 #include "base/text.h"
 
@@ -43,7 +43,9 @@ TEST(Slug, HasAHashWhereTheMappingLostSomething) {
   EXPECT_TRUE(is_hashed(slug_of("🎉"), "wt"));
 }
 
-TEST(Slug, IsStableForOneBranch) { EXPECT_EQ(slug_of("Feature/Foo"), slug_of("Feature/Foo")); }
+TEST(Slug, IsStableForOneBranch) {
+  EXPECT_EQ(slug_of("Feature/Foo"), slug_of("Feature/Foo"));
+}
 
 TEST(Slug, IsHashedWhereTheWordIsReserved) {
   for (const char* word : {"main", "www", "hedge", "localhost", "golden", "test"}) {
@@ -166,8 +168,9 @@ class RandomBranches {
  public:
   std::string next() {
     static const std::vector<std::string> kPieces{
-        "a",  "b",   "B",    "z9",   "-",    "--",   "/",      "_",        ".",          "'",        "\"", ";",
-        "`",  "$(x)", "é",   "e\u0301", "🎉", "日本", "feature/", "Feature/", "fix-", "\xff", "#", "main", "test", "&"};
+        "a",        "b",        "B",    "z9",   "-",    "--",   "/",       "_", ".",
+        "'",        "\"",       ";",    "`",    "$(x)", "é",    "e\u0301", "🎉", "日本",
+        "feature/", "Feature/", "fix-", "\xff", "#",    "main", "test",    "&"};
     std::string branch;
     const auto length = std::uniform_int_distribution<std::size_t>(1, kind_(random_) == 0 ? 200 : 4)(random_);
     while (branch.size() < length) branch += kPieces[piece_(random_) % kPieces.size()];
@@ -184,11 +187,16 @@ class RandomBranches {
 using Spaces = std::map<std::string, std::set<std::string>>;
 
 std::vector<std::pair<std::string, std::string>> names_by_system(const WorktreeNames& names) {
-  return {{"slug", names.slug},           {"host", names.host},
-          {"project", names.compose_project}, {"database", names.database},
-          {"database", names.test_database},  {"role", names.role},
-          {"redis", names.redis_prefix},      {"redis_user", names.redis_user},
-          {"vhost", names.vhost},             {"alias", names.network_alias},
+  return {{"slug", names.slug},
+          {"host", names.host},
+          {"project", names.compose_project},
+          {"database", names.database},
+          {"database", names.test_database},
+          {"role", names.role},
+          {"redis", names.redis_prefix},
+          {"redis_user", names.redis_user},
+          {"vhost", names.vhost},
+          {"alias", names.network_alias},
           {"cookie", names.cookies[0].second}};
 }
 
@@ -198,7 +206,8 @@ void expect_limits(const WorktreeNames& names) {
   EXPECT_LE(names.compose_project.size(), 63U);
   EXPECT_LE(names.host.size(), 253U);
   EXPECT_LE(names.vhost.size(), 255U);
-  for (const std::string_view label : split(names.host, '.')) EXPECT_TRUE(!label.empty() && label.size() <= 63) << label;
+  for (const std::string_view label : split(names.host, '.'))
+    EXPECT_TRUE(!label.empty() && label.size() <= 63) << label;
   const std::string allowed = "abcdefghijklmnopqrstuvwxyz0123456789-";
   EXPECT_EQ(names.slug.find_first_not_of(allowed), std::string::npos) << names.slug;
   EXPECT_FALSE(names.slug.empty() || names.slug.starts_with('-') || names.slug.ends_with('-'));
@@ -225,14 +234,18 @@ void expect_distinct_names(int branches) {
     const auto names = derive_names("a-long-app-name1", *slug);
     expect_limits(names);
     for (const auto& [system, name] : names_by_system(names)) {
-      ASSERT_TRUE(used[system].insert(name).second) << system << " " << name << " of " << printable(request.branch);
+      ASSERT_TRUE(used[system].insert(name).second)
+          << system << " " << name << " of " << printable(request.branch);
     }
   }
 }
 
-TEST(DerivedNames, W13_D02_TenThousandRandomBranchesShareNoNameAndKeepEveryLimit) { expect_distinct_names(10000); }
+TEST(DerivedNames, W13_D02_TenThousandRandomBranchesShareNoNameAndKeepEveryLimit) {
+  expect_distinct_names(10000);
+}
 
-// The names that are made from the slug in different ways; every other one is one of them with another separator.
+// The names that are made from the slug in different ways; every other one is one of them with another
+// separator.
 TEST(DerivedNames, W13_AHundredThousandRandomBranchesShareNoName) {
   constexpr std::size_t kBranches = 100000;
   RandomBranches source;

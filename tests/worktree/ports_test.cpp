@@ -1,12 +1,12 @@
 #include "worktree/ports.h"
 
+#include <optional>
+#include <set>
+
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-
-#include <optional>
-#include <set>
 
 #include "base/unique_fd.h"
 #include "tests/support/fake_clock.h"
@@ -23,7 +23,8 @@ UniqueFd listen_on(std::uint16_t port) {
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 || ::listen(fd.get(), 1) != 0) {
+  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::listen(fd.get(), 1) != 0) {
     ADD_FAILURE() << "cannot listen on " << port;
   }
   return fd;

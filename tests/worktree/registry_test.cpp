@@ -180,7 +180,8 @@ TEST(Secrets, DifferByPurposeAndWorktreeAndNeedNoEscape) {
   EXPECT_NE(derive_secret(one, "postgres"), derive_secret(one, "redis"));
   EXPECT_NE(derive_secret(one, "postgres"), derive_secret(two, "postgres"));
   EXPECT_EQ(derive_secret(one, "postgres").size(), 32U);
-  EXPECT_EQ(derive_secret(one, "x").find_first_not_of("0123456789abcdefghijklmnopqrstuvwxyz"), std::string::npos);
+  EXPECT_EQ(derive_secret(one, "x").find_first_not_of("0123456789abcdefghijklmnopqrstuvwxyz"),
+            std::string::npos);
 }
 
 TEST(Identity, IsAUlidThatSortsByTime) {

@@ -1,9 +1,9 @@
 #include "worktree/runner.h"
 
-#include <gtest/gtest.h>
-
 #include <functional>
 #include <optional>
+
+#include <gtest/gtest.h>
 
 #include "tests/support/fake_clock.h"
 #include "tests/support/temporary_directory.h"
@@ -17,7 +17,8 @@ using World = std::map<std::string, std::string>;
 
 class Thing final : public Resource {
  public:
-  Thing(World& world, std::string name, std::string owner, const std::function<std::optional<Error>(const std::string&)>& fault)
+  Thing(World& world, std::string name, std::string owner,
+        const std::function<std::optional<Error>(const std::string&)>& fault)
       : world_(world), name_(std::move(name)), owner_(std::move(owner)), fault_(fault) {}
   std::string kind() const override { return "thing"; }
   std::string name() const override { return name_; }
@@ -53,10 +54,13 @@ class ThingKind final : public ResourceKind {
   Result<std::vector<ResourceSpec>> plan(const PlanInput&, const Values&) const override {
     return std::vector<ResourceSpec>();
   }
-  Result<std::unique_ptr<Resource>> make(const ResourceSpec& spec, const WorktreeRecord& record) const override {
+  Result<std::unique_ptr<Resource>> make(const ResourceSpec& spec,
+                                         const WorktreeRecord& record) const override {
     return std::unique_ptr<Resource>(std::make_unique<Thing>(world_, spec.name, record.id, fault));
   }
-  std::function<std::optional<Error>(const std::string&)> fault = [](const std::string&) { return std::optional<Error>(); };
+  std::function<std::optional<Error>(const std::string&)> fault = [](const std::string&) {
+    return std::optional<Error>();
+  };
 
  private:
   World& world_;

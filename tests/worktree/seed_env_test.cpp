@@ -1,8 +1,8 @@
 // Seeding and the environment file, in worktrees made with the real git.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-
-#include <algorithm>
 
 #include "base/file.h"
 #include "tests/worktree/git_world.h"
@@ -107,11 +107,11 @@ TEST_F(EnvFileTest, HoldsTheWorktreesVariablesAndIsPrivate) {
   const auto outcome = manager_.create(repository_, "x");
   ASSERT_TRUE(outcome) << outcome.error().to_string();
   const std::string text = read_text(worktree() / ".env.hedge");
-  for (const std::string& line : {std::string("HEDGE_APP=shop\n"), "HEDGE_ID=" + outcome->record.id + "\n",
-                                  std::string("HEDGE_SLUG=x\n"), std::string("HEDGE_BRANCH=x\n"),
-                                  "HEDGE_NONCE=" + outcome->record.nonce + "\n",
-                                  std::string("HEDGE_URL=https://shop.x.localhost\n"),
-                                  std::string("HEDGE_HOST=shop.x.localhost\n")}) {
+  for (const std::string& line :
+       {std::string("HEDGE_APP=shop\n"), "HEDGE_ID=" + outcome->record.id + "\n",
+        std::string("HEDGE_SLUG=x\n"), std::string("HEDGE_BRANCH=x\n"),
+        "HEDGE_NONCE=" + outcome->record.nonce + "\n", std::string("HEDGE_URL=https://shop.x.localhost\n"),
+        std::string("HEDGE_HOST=shop.x.localhost\n")}) {
     EXPECT_NE(text.find("\n" + line), std::string::npos) << line << "in\n" << text;
   }
   EXPECT_EQ(mode_of(worktree() / ".env.hedge"), 0600U);
@@ -198,10 +198,11 @@ TEST_F(EnvFileTest, AnUnknownPlaceholderIsRefusedBeforeAnythingIsMade) {
 TEST_F(EnvFileTest, APartOfThePlanDoesNotMakeTheWorktreeReady) {
   auto located = locate(manager_.git, manager_.registry, repository_);
   ASSERT_TRUE(located);
-  const auto record = manager_.lifecycle.admit(*located, manager_.config, {"x", {}, {}, StackWish::with_stack});
+  const auto record =
+      manager_.lifecycle.admit(*located, manager_.config, {"x", {}, {}, StackWish::with_stack});
   ASSERT_TRUE(record);
-  const std::vector<ResourceSpec> part{{"branch", "x", "{\"base\":\"" + record->base + "\",\"origin\":\"ours\"}"},
-                                       {"checkout", "x", "{}"}};
+  const std::vector<ResourceSpec> part{
+      {"branch", "x", "{\"base\":\"" + record->base + "\",\"origin\":\"ours\"}"}, {"checkout", "x", "{}"}};
   const auto outcome = manager_.lifecycle.create(*record, part, Lifecycle::Extent::part);
   ASSERT_TRUE(outcome) << outcome.error().to_string();
   EXPECT_TRUE(path_exists(worktree() / "README"));

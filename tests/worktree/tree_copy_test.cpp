@@ -1,14 +1,14 @@
 #include "worktree/seed/tree_copy.h"
 
+#include <array>
+#include <cstring>
+
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-#include <array>
-#include <cstring>
 
 #include "base/file.h"
 #include "base/unique_fd.h"
@@ -71,7 +71,8 @@ TEST_F(TreeCopyTest, W23_WritingIntoTheCopyNeverReachesTheOriginal) {
     const UniqueFd fd(::open(entry.path().c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
     ASSERT_EQ(::write(fd.get(), "!", 1), 1);
   }
-  for (const auto& entry : fs::directory_iterator(main() / "node_modules")) EXPECT_EQ(*read_file(entry.path()), "original");
+  for (const auto& entry : fs::directory_iterator(main() / "node_modules"))
+    EXPECT_EQ(*read_file(entry.path()), "original");
 }
 
 TEST_F(TreeCopyTest, W23_RelativeLinksResolveInsideTheWorktree) {
@@ -130,7 +131,8 @@ TEST_F(TreeCopyTest, ManyFilesInParallelAllArrive) {
   ASSERT_TRUE(report);
   EXPECT_EQ(report->files, 500U);
   for (int i = 0; i < 500; ++i) {
-    EXPECT_EQ(*read_file(worktree() / "node_modules" / std::to_string(i % 20) / std::to_string(i)), std::to_string(i));
+    EXPECT_EQ(*read_file(worktree() / "node_modules" / std::to_string(i % 20) / std::to_string(i)),
+              std::to_string(i));
   }
 }
 

@@ -8,16 +8,19 @@
 namespace hedge::worktree {
 namespace {
 
-Result<std::optional<std::string>> find_commit(Git& git, const CheckoutInfo& caller, const std::string& reference) {
-  const auto output =
-      git.run(place_of(caller), {"rev-parse", "--verify", "--quiet", "--end-of-options", reference + "^{commit}"});
+Result<std::optional<std::string>> find_commit(Git& git, const CheckoutInfo& caller,
+                                               const std::string& reference) {
+  const auto output = git.run(
+      place_of(caller), {"rev-parse", "--verify", "--quiet", "--end-of-options", reference + "^{commit}"});
   if (!output) return output.error();
   if (!output->ok()) return std::optional<std::string>();
   return std::optional<std::string>(trim(output->out));
 }
 
-// Names of the remotes that have the branch. A remote's name may hold slashes, so it is not read out of a ref's name.
-Result<std::vector<std::string>> remotes_with(Git& git, const CheckoutInfo& caller, const std::string& branch) {
+// Names of the remotes that have the branch. A remote's name may hold slashes, so it is not read out of a
+// ref's name.
+Result<std::vector<std::string>> remotes_with(Git& git, const CheckoutInfo& caller,
+                                              const std::string& branch) {
   auto names = git.output(place_of(caller), {"remote"});
   if (!names) return names.error();
   std::vector<std::string> found;
@@ -45,7 +48,8 @@ Result<BranchChoice> choose_new(Git& git, const CheckoutInfo& caller, const std:
   auto commit = find_commit(git, caller, start);
   if (!commit) return commit.error();
   if (commit->has_value()) return BranchChoice{BranchOrigin::ours, **commit, {}};
-  const std::string text = from.empty() ? "the repository has no commit yet" : "there is no commit " + printable(from);
+  const std::string text =
+      from.empty() ? "the repository has no commit yet" : "there is no commit " + printable(from);
   return Error(ErrorKind::invalid_input, text)
       .with_id("ref_not_found")
       .with_hint(from.empty() ? "commit something first" : "`git fetch` may bring it");
@@ -68,8 +72,8 @@ Result<BranchChoice> choose_branch(Git& git, const CheckoutInfo& caller, const s
   if (!remotes) return remotes.error();
   if (remotes->empty()) return choose_new(git, caller, from);
   if (remotes->size() > 1) {
-    return Error(ErrorKind::invalid_input, "several remotes have a branch " + printable(branch) + ": " +
-                                               join(*remotes, ", "))
+    return Error(ErrorKind::invalid_input,
+                 "several remotes have a branch " + printable(branch) + ": " + join(*remotes, ", "))
         .with_id("branch_ambiguous")
         .with_hint("say which one: --from " + remotes->front() + "/" + branch);
   }

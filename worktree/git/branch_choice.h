@@ -14,9 +14,9 @@ struct BranchChoice {
   std::string upstream;  // the remote of a branch that exists only there; empty otherwise
 };
 
-// An existing local branch as it is; a new one at `from`, where that is given; else one of exactly one remote, to be tracked;
-// else a new one at the caller's HEAD.
-// Errors: invalid_input `branch_invalid`, `branch_ambiguous` (several remotes have it: listed), `ref_not_found`.
+// An existing local branch as it is; a new one at `from`, where that is given; else one of exactly one
+// remote, to be tracked; else a new one at the caller's HEAD. Errors: invalid_input `branch_invalid`,
+// `branch_ambiguous` (several remotes have it: listed), `ref_not_found`.
 Result<BranchChoice> choose_branch(Git& git, const CheckoutInfo& caller, const std::string& branch,
                                    const std::string& from);
 

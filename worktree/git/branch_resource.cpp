@@ -27,9 +27,9 @@ struct BranchParameters {
 
 Result<BranchParameters> parse_parameters(const ResourceSpec& spec) {
   const auto json = nlohmann::json::parse(spec.parameters, nullptr, false);
-  const Error damaged = Error(ErrorKind::corrupt, "the ledger's entry of branch " + printable(spec.name) +
-                                                      " cannot be read")
-                            .with_id("state_unreadable");
+  const Error damaged =
+      Error(ErrorKind::corrupt, "the ledger's entry of branch " + printable(spec.name) + " cannot be read")
+          .with_id("state_unreadable");
   if (!json.is_object()) return damaged;
   const auto text = [&json](const char* key) {
     const auto found = json.find(key);
@@ -42,7 +42,8 @@ Result<BranchParameters> parse_parameters(const ResourceSpec& spec) {
 
 class BranchResource final : public Resource {
  public:
-  BranchResource(Git& git, const WorktreeLocks& locks, const WorktreeRecord& record, BranchParameters parameters)
+  BranchResource(Git& git, const WorktreeLocks& locks, const WorktreeRecord& record,
+                 BranchParameters parameters)
       : git_(git), locks_(locks), repository_(record.repository), parameters_(std::move(parameters)) {}
 
   std::string kind() const override { return std::string(kBranchKind); }
@@ -66,7 +67,8 @@ class BranchResource final : public Resource {
     if (!tip) return tip.error();
     const bool is_new = tip->empty();
     if (is_new) {
-      auto made = git_.output(repository_, {"branch", "--no-track", "--", parameters_.branch, parameters_.base});
+      auto made =
+          git_.output(repository_, {"branch", "--no-track", "--", parameters_.branch, parameters_.base});
       if (!made) return made.error();
     }
     if (!parameters_.upstream.empty()) {
@@ -98,20 +100,23 @@ class BranchResource final : public Resource {
   std::string reference() const { return "refs/heads/" + parameters_.branch; }
 
   Result<std::string> find_tip() {
-    const auto output = git_.run(repository_, {"rev-parse", "--verify", "--quiet", reference() + "^{commit}"});
+    const auto output =
+        git_.run(repository_, {"rev-parse", "--verify", "--quiet", reference() + "^{commit}"});
     if (!output) return output.error();
     return output->ok() ? std::string(trim(output->out)) : std::string();
   }
 
   Result<std::string> configured_remote() {
-    const auto output = git_.run(repository_, {"config", "--get", "branch." + parameters_.branch + ".remote"});
+    const auto output =
+        git_.run(repository_, {"config", "--get", "branch." + parameters_.branch + ".remote"});
     if (!output) return output.error();
     return std::string(trim(output->out));
   }
 
   Result<void> track_upstream() {
     const std::string upstream = parameters_.upstream + "/" + parameters_.branch;
-    // Our own runs are kept apart by the repository lock; a git of somebody else may hold the configuration for a moment.
+    // Our own runs are kept apart by the repository lock; a git of somebody else may hold the configuration
+    // for a moment.
     for (int attempt = 1;; ++attempt) {
       const std::vector<std::string> arguments{"branch", "--set-upstream-to", upstream, parameters_.branch};
       const auto output = git_.run(repository_, arguments);
@@ -160,10 +165,12 @@ Result<std::vector<ResourceSpec>> BranchKind::plan(const PlanInput& input, const
   return std::vector<ResourceSpec>{{kind(), record.branch, parameters.dump()}};
 }
 
-Result<std::unique_ptr<Resource>> BranchKind::make(const ResourceSpec& spec, const WorktreeRecord& record) const {
+Result<std::unique_ptr<Resource>> BranchKind::make(const ResourceSpec& spec,
+                                                   const WorktreeRecord& record) const {
   auto parameters = parse_parameters(spec);
   if (!parameters) return parameters.error();
-  return std::unique_ptr<Resource>(std::make_unique<BranchResource>(git_, locks_, record, std::move(*parameters)));
+  return std::unique_ptr<Resource>(
+      std::make_unique<BranchResource>(git_, locks_, record, std::move(*parameters)));
 }
 
 }  // namespace hedge::worktree

@@ -30,7 +30,8 @@ Error not_a_repository(const fs::path& directory) {
       .with_hint("run the command inside the repository, or name it with -C DIR");
 }
 
-// A path of rev-parse's answer: everything up to the one newline at its end, since paths may hold newlines themselves.
+// A path of rev-parse's answer: everything up to the one newline at its end, since paths may hold newlines
+// themselves.
 Result<fs::path> ask_path(Git& git, const fs::path& directory, const char* what) {
   auto text = git.output(directory, {"rev-parse", "--path-format=absolute", what});
   if (!text) return text.error();
@@ -41,8 +42,8 @@ Result<fs::path> ask_path(Git& git, const fs::path& directory, const char* what)
 // The usual case in one process: a checkout whose paths are free of newlines. False: ask one by one.
 Result<bool> ask_at_once(Git& git, const fs::path& directory, CheckoutInfo& info) {
   constexpr std::size_t kLines = 4;  // three paths and what follows the last newline
-  const auto output = git.run(directory, {"rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir",
-                                          "--show-toplevel"});
+  const auto output = git.run(
+      directory, {"rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel"});
   if (!output) return output.error();
   const auto lines = split(output->out, '\n');
   if (!output->ok() || lines.size() != kLines) return false;
@@ -108,7 +109,8 @@ Result<std::vector<ListedWorktree>> list_worktrees(Git& git, const fs::path& rep
   for (const std::string_view attribute : split(*text, '\0')) {
     const auto space = attribute.find(' ');
     const std::string_view name = attribute.substr(0, space);
-    const std::string_view value = space == std::string_view::npos ? std::string_view() : attribute.substr(space + 1);
+    const std::string_view value =
+        space == std::string_view::npos ? std::string_view() : attribute.substr(space + 1);
     if (name == "worktree") {
       worktrees.emplace_back();
       worktrees.back().path = canonical_or_same(fs::path(value));
@@ -128,7 +130,8 @@ Result<fs::path> find_main_checkout(Git& git, const fs::path& repository) {
   auto worktrees = list_worktrees(git, repository);
   if (!worktrees) return worktrees.error();
   if (worktrees->empty() || worktrees->front().is_bare) return fs::path();
-  // With --separate-git-dir, and for a submodule, git names the git directory itself: only the checkout knows where it is.
+  // With --separate-git-dir, and for a submodule, git names the git directory itself: only the checkout knows
+  // where it is.
   auto main = inspect_checkout(git, worktrees->front().path);
   if (!main) return fs::path();
   return main->top;

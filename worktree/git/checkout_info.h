@@ -17,7 +17,8 @@ struct CheckoutInfo {
   std::filesystem::path top;         // the checkout's top level; empty in a bare repository
   std::filesystem::path git_dir;     // of this checkout
   std::filesystem::path repository;  // the git common dir
-  // Linked means git-dir differs from the common dir: a submodule or `--separate-git-dir` also has a `.git` file and is main.
+  // Linked means git-dir differs from the common dir: a submodule or `--separate-git-dir` also has a `.git`
+  // file and is main.
   WorktreeKind kind = WorktreeKind::main;
   std::string branch;  // short name; empty if detached
   std::string head;    // full hash; empty before the first commit
@@ -25,8 +26,8 @@ struct CheckoutInfo {
 
 // Errors: not_found `not_a_repository`; not_found `path_missing`; io `git_failed`.
 Result<CheckoutInfo> inspect_checkout(Git& git, const std::filesystem::path& directory);
-// As above, and the checkout's top level must be `directory` itself: a directory whose `.git` is gone resolves to a repository
-// above it. Errors: refused `checkout_broken`.
+// As above, and the checkout's top level must be `directory` itself: a directory whose `.git` is gone
+// resolves to a repository above it. Errors: refused `checkout_broken`.
 Result<CheckoutInfo> inspect_exactly(Git& git, const std::filesystem::path& directory);
 
 struct ListedWorktree {
@@ -39,9 +40,11 @@ struct ListedWorktree {
 };
 
 inline constexpr std::string_view kOurLockReason = "hedge";
-inline constexpr std::string_view kHalfMadeLockReason = "initializing";  // git's own, while `worktree add` runs
+inline constexpr std::string_view kHalfMadeLockReason =
+    "initializing";  // git's own, while `worktree add` runs
 
-// All worktrees of a repository as git knows them; the first is the main one. Source: git-worktree(1), porcelain format.
+// All worktrees of a repository as git knows them; the first is the main one. Source: git-worktree(1),
+// porcelain format.
 Result<std::vector<ListedWorktree>> list_worktrees(Git& git, const std::filesystem::path& repository);
 // The main checkout's top level; empty for a bare repository.
 Result<std::filesystem::path> find_main_checkout(Git& git, const std::filesystem::path& repository);

@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr auto kAddLimit = std::chrono::minutes(30);       // a large repository on a slow disk
-constexpr std::uintmax_t kFullDiskBytes = 1U << 20;        // with less than this free, a failure is the disk's
+constexpr auto kAddLimit = std::chrono::minutes(30);  // a large repository on a slow disk
+constexpr std::uintmax_t kFullDiskBytes = 1U << 20;   // with less than this free, a failure is the disk's
 
 // What is at the worktree's path, and what git says about it.
 struct Situation {
@@ -36,7 +36,8 @@ struct Situation {
 Error path_occupied(const fs::path& path, std::string_view why) {
   return Error(ErrorKind::conflict, path.string() + " is taken: " + std::string(why))
       .with_id("path_occupied")
-      .with_hint("move it away, or run `hedge create --adopt` inside it if it is a worktree that you want to keep");
+      .with_hint(
+          "move it away, or run `hedge create --adopt` inside it if it is a worktree that you want to keep");
 }
 
 Error checkout_broken(const fs::path& path, std::string_view why) {
@@ -59,7 +60,8 @@ class CheckoutResource final : public Resource {
     if (!situation) return situation.error();
     if (situation->is_sound()) return check_sound(*situation);
     if (may_be_made_anew(*situation)) {
-      if (situation->elsewhere && record_.instance.empty()) return checked_out_elsewhere(*situation->elsewhere);
+      if (situation->elsewhere && record_.instance.empty())
+        return checked_out_elsewhere(*situation->elsewhere);
       return Finding{Presence::missing, situation->listed ? "half made" : "", {}};
     }
     Error problem = situation->listed || begun_by_us_
@@ -75,40 +77,42 @@ class CheckoutResource final : public Resource {
     }
     const auto repository_lock = locks_.lock_repository(record_.repository);
     if (!repository_lock) return repository_lock.error();
-    // A killed run may have left its git behind, still writing: that git holds this lock.
-    const auto git_lock = locks_.lock_git(record_.id);
-    if (!git_lock) return git_lock.error();
     auto situation = look();
     if (!situation) return situation.error();
-    auto is_whole = is_whole_checkout(*situation);
-    if (!is_whole) return is_whole.error();
-    const bool is_new = !*is_whole;
-    std::string detail;
-    if (is_new) {
-      if (auto cleared = clear_half_made(*situation); !cleared) return cleared.error();
-      auto said = add(*situation, *git_lock);
-      if (!said) return said.error();
-      detail = std::move(*said);
+    std::string detail = record_.path.string();
+    const bool is_finished = situation->is_sound() && !begun_by_us_;
+    Action action = Action::updated;
+    if (!is_finished) {
+      auto made = make();
+      if (!made) return made.error();
+      detail += made->remark;
+      action = made->action;
     }
     if (auto owned = take_ownership(); !owned) return owned.error();
-    return Change{kind(), name(), is_new ? Action::created : Action::updated, record_.path.string() + detail};
+    return Change{kind(), name(), action, std::move(detail)};
   }
 
   Result<Change> remove() override {
     if (!path_exists(record_.repository)) return remove_without_repository();
     const auto repository_lock = locks_.lock_repository(record_.repository);
     if (!repository_lock) return repository_lock.error();
-    const auto git_lock = locks_.lock_git(record_.id);
-    if (!git_lock) return git_lock.error();
+    if (begun_by_us_) {
+      // A killed run may have left its git behind. (Of a finished one, only a server that a hook started may
+      // hold this lock.)
+      const auto git_lock = locks_.lock_git(record_.id);
+      if (!git_lock) return git_lock.error();
+    }
     auto situation = look();
     if (!situation) return situation.error();
     const fs::path doomed = doomed_path(record_.path, record_.id);
-    if (!situation->exists && !situation->listed && !path_exists(doomed)) return Change{kind(), name(), Action::none, {}};
+    if (!situation->exists && !situation->listed && !path_exists(doomed))
+      return Change{kind(), name(), Action::none, {}};
     if (situation->is_sound()) {
       auto finding = check_sound(*situation);
       if (!finding) return finding.error();
       // Ours was removed by hand, and somebody else's took its place.
-      if (finding->presence == Presence::foreign) return Change{kind(), name(), Action::none, finding->detail};
+      if (finding->presence == Presence::foreign)
+        return Change{kind(), name(), Action::none, finding->detail};
     } else if (situation->exists && !may_be_made_anew(*situation)) {
       return checkout_broken(record_.path, "its .git is gone, or git does not list it");
     }
@@ -155,7 +159,8 @@ class CheckoutResource final : public Resource {
     return situation.is_half_made() || (!situation.listed && belongs_to_repository());
   }
 
-  // The checkout's `.git` file names a worktree of our repository. Source: gitrepository-layout(5), "gitdir: <path>".
+  // The checkout's `.git` file names a worktree of our repository. Source: gitrepository-layout(5), "gitdir:
+  // <path>".
   bool belongs_to_repository() const {
     constexpr std::size_t kMaxGitFile = 8192;
     const auto content = read_file(record_.path / ".git", kMaxGitFile);
@@ -185,13 +190,35 @@ class CheckoutResource final : public Resource {
   }
 
   Finding checked_out_elsewhere(const fs::path& where) const {
-    Error problem = Error(ErrorKind::conflict, "branch " + record_.branch + " is checked out in " + where.string())
-                        .with_id("branch_checked_out")
-                        .with_hint("run `hedge create --adopt` there, or add --instance NAME for a second worktree");
+    Error problem =
+        Error(ErrorKind::conflict, "branch " + record_.branch + " is checked out in " + where.string())
+            .with_id("branch_checked_out")
+            .with_hint("run `hedge create --adopt` there, or add --instance NAME for a second worktree");
     return Finding{Presence::foreign, problem.text(), {std::move(problem)}};
   }
 
-  // A checkout that a killed run made and never called its own counts only if git finished it: nothing may be missing.
+  struct Made {
+    Action action = Action::updated;
+    std::string remark;
+  };
+  // Requires: the repository's lock is held.
+  Result<Made> make() {
+    // A killed run may have left its git behind, still writing: that git holds this lock.
+    const auto git_lock = locks_.lock_git(record_.id);
+    if (!git_lock) return git_lock.error();
+    auto situation = look();
+    if (!situation) return situation.error();
+    auto is_whole = is_whole_checkout(*situation);
+    if (!is_whole) return is_whole.error();
+    if (*is_whole) return Made{};
+    if (auto cleared = clear_half_made(*situation); !cleared) return cleared.error();
+    auto said = add(*situation, *git_lock);
+    if (!said) return said.error();
+    return Made{Action::created, std::move(*said)};
+  }
+
+  // A checkout that a killed run made and never called its own counts only if git finished it: nothing may be
+  // missing.
   Result<bool> is_whole_checkout(const Situation& situation) {
     if (!situation.is_sound()) return false;
     auto unclaimed = is_unclaimed();
@@ -213,7 +240,8 @@ class CheckoutResource final : public Resource {
   }
 
   Result<void> clear_half_made(const Situation& situation) {
-    if (!situation.is_sound() && !may_be_made_anew(situation)) return path_occupied(record_.path, "something else is there");
+    if (!situation.is_sound() && !may_be_made_anew(situation))
+      return path_occupied(record_.path, "something else is there");
     if (situation.exists && !situation.is_empty) {
       if (auto removed = remove_tree(record_.path); !removed) return removed;
     }
@@ -222,18 +250,21 @@ class CheckoutResource final : public Resource {
 
   // Requires: the directory is gone. Twice `--force`, because ours are locked.
   Result<void> unregister() {
-    auto removed = git_.output(record_.repository, {"worktree", "remove", "--force", "--force", record_.path.string()});
+    auto removed =
+        git_.output(record_.repository, {"worktree", "remove", "--force", "--force", record_.path.string()});
     if (!removed) return removed.error();
     return {};
   }
 
   // Returns what is worth telling, such as that a hook failed.
   Result<std::string> add(const Situation& before, const FileLock& git_lock) {
-    // Not with `--lock`: while it works git locks the worktree itself with a reason that tells a half-made one.
+    // Not with `--lock`: while it works git locks the worktree itself with a reason that tells a half-made
+    // one.
     std::vector<std::string> arguments{"worktree", "add"};
     // Git has a branch in one checkout only; a further instance stands on the same commit.
     if (before.elsewhere || record_.branch.empty()) arguments.emplace_back("--detach");
-    arguments.insert(arguments.end(), {"--", record_.path.string(), record_.branch.empty() ? record_.base : record_.branch});
+    arguments.insert(arguments.end(),
+                     {"--", record_.path.string(), record_.branch.empty() ? record_.base : record_.branch});
     Git::Extras extras;
     extras.inherited = {git_lock.descriptor()};
     extras.limit = kAddLimit;
@@ -255,7 +286,9 @@ class CheckoutResource final : public Resource {
     return error;
   }
 
-  fs::path git_place() const { return record_.main_checkout.empty() ? record_.repository : record_.main_checkout; }
+  fs::path git_place() const {
+    return record_.main_checkout.empty() ? record_.repository : record_.main_checkout;
+  }
 
   Result<void> take_ownership() {
     auto info = inspect_exactly(git_, record_.path);
@@ -264,8 +297,8 @@ class CheckoutResource final : public Resource {
     auto situation = look();
     if (!situation) return situation.error();
     if (!situation->listed || situation->listed->lock_reason) return {};
-    auto locked = git_.output(record_.repository, {"worktree", "lock", "--reason", std::string(kOurLockReason),
-                                                   record_.path.string()});
+    auto locked = git_.output(record_.repository, {"worktree", "lock", "--reason",
+                                                   std::string(kOurLockReason), record_.path.string()});
     if (!locked) return locked.error();
     return {};
   }
@@ -273,7 +306,8 @@ class CheckoutResource final : public Resource {
   Git& git_;
   const WorktreeLocks& locks_;
   WorktreeRecord record_;
-  // The ledger says that a run of ours began to make it, and the record that none has finished: what is there may be half made.
+  // The ledger says that a run of ours began to make it, and the record that none has finished: what is there
+  // may be half made.
   bool begun_by_us_;
 };
 
@@ -286,7 +320,8 @@ Result<std::vector<ResourceSpec>> CheckoutKind::plan(const PlanInput& input, con
   return std::vector<ResourceSpec>{{kind(), name, parameters.dump()}};
 }
 
-Result<std::unique_ptr<Resource>> CheckoutKind::make(const ResourceSpec&, const WorktreeRecord& record) const {
+Result<std::unique_ptr<Resource>> CheckoutKind::make(const ResourceSpec&,
+                                                     const WorktreeRecord& record) const {
   auto entries = ledger_.load(record.id);
   if (!entries) return entries.error();
   const bool has_entry = std::ranges::any_of(

@@ -1,5 +1,5 @@
-// The checkout itself: `git worktree add`, made convergent. Knows what a killed run can leave and how it is told from
-// somebody's work.
+// The checkout itself: `git worktree add`, made convergent. Knows what a killed run can leave and how it is
+// told from somebody's work.
 #pragma once
 
 #include <memory>
@@ -13,15 +13,17 @@ namespace hedge::worktree {
 
 inline constexpr std::string_view kCheckoutKind = "checkout";
 
-// The main checkout's only has its identity. remove() deletes the directory without asking: whether something in it would be
-// lost is Lifecycle::destroy()'s question.
+// The main checkout's only has its identity. remove() deletes the directory without asking: whether something
+// in it would be lost is Lifecycle::destroy()'s question.
 class CheckoutKind final : public ResourceKind {
  public:
-  CheckoutKind(Git& git, const WorktreeLocks& locks, Ledger& ledger) : git_(git), locks_(locks), ledger_(ledger) {}
+  CheckoutKind(Git& git, const WorktreeLocks& locks, Ledger& ledger)
+      : git_(git), locks_(locks), ledger_(ledger) {}
   std::string kind() const override { return std::string(kCheckoutKind); }
   void publish(const PlanInput&, Values&) const override {}
   Result<std::vector<ResourceSpec>> plan(const PlanInput& input, const Values& values) const override;
-  Result<std::unique_ptr<Resource>> make(const ResourceSpec& spec, const WorktreeRecord& record) const override;
+  Result<std::unique_ptr<Resource>> make(const ResourceSpec& spec,
+                                         const WorktreeRecord& record) const override;
 
  private:
   Git& git_;

@@ -9,8 +9,8 @@
 namespace hedge::worktree {
 namespace {
 
-// The reason with which git locks a worktree that it is making is a translated text, the only one that we compare.
-// Everything else of the locale stays, for the hooks.
+// The reason with which git locks a worktree that it is making is a translated text, the only one that we
+// compare. Everything else of the locale stays, for the hooks.
 void use_untranslated_messages(Environment& environment) {
   if (const auto all = environment.find("LC_ALL"); all != environment.end()) {
     environment["LANG"] = all->second;
@@ -34,8 +34,8 @@ Result<CommandOutput> Git::run(const std::filesystem::path& directory, std::vect
   return run_with(directory, std::move(arguments), Extras{});
 }
 
-Result<CommandOutput> Git::run_with(const std::filesystem::path& directory, std::vector<std::string> arguments,
-                                    const Extras& extras) {
+Result<CommandOutput> Git::run_with(const std::filesystem::path& directory,
+                                    std::vector<std::string> arguments, const Extras& extras) {
   if (!path_exists(directory)) {
     return Error(ErrorKind::not_found, "there is no directory " + directory.string()).with_id("path_missing");
   }
@@ -59,7 +59,8 @@ Result<std::string> Git::output(const std::filesystem::path& directory, std::vec
   auto output = run(directory, arguments);
   if (!output) return output.error();
   if (!output->ok()) return git_error(arguments, *output);
-  if (output->truncated) return Error(ErrorKind::io, "git " + join(arguments, " ") + " said more than can be held");
+  if (output->truncated)
+    return Error(ErrorKind::io, "git " + join(arguments, " ") + " said more than can be held");
   return std::move(output->out);
 }
 

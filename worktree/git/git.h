@@ -1,4 +1,5 @@
-// Runs git: one place that knows its environment, its limits and how it fails. Only machine formats are ever parsed.
+// Runs git: one place that knows its environment, its limits and how it fails. Only machine formats are ever
+// parsed.
 #pragma once
 
 #include <chrono>
@@ -19,7 +20,8 @@ class Git {
   // Runs `git -C directory arguments…`. A non-zero exit is a value.
   // Errors: not_found `git_unavailable`; not_found `path_missing`, if the directory is gone; timed_out.
   Result<CommandOutput> run(const std::filesystem::path& directory, std::vector<std::string> arguments);
-  // As run(), but a non-zero exit is an error `git_failed` with git's own last words. Returns standard output untrimmed.
+  // As run(), but a non-zero exit is an error `git_failed` with git's own last words. Returns standard output
+  // untrimmed.
   Result<std::string> output(const std::filesystem::path& directory, std::vector<std::string> arguments);
   // The first line of output().
   Result<std::string> line(const std::filesystem::path& directory, std::vector<std::string> arguments);

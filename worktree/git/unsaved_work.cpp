@@ -16,13 +16,15 @@ namespace {
 constexpr std::size_t kMaxListed = 1000;
 constexpr std::string_view kRecoveryPrefix = "refs/hedge/recovery/";
 
-// Files in the git directory that stand for an operation in progress. Source: git's wt-status.c, wt_status_get_state().
-constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kOperations{{{"rebase-merge", "rebase"},
-                                                                                    {"rebase-apply", "rebase"},
-                                                                                    {"MERGE_HEAD", "merge"},
-                                                                                    {"CHERRY_PICK_HEAD", "cherry-pick"},
-                                                                                    {"REVERT_HEAD", "revert"},
-                                                                                    {"BISECT_LOG", "bisect"}}};
+// Files in the git directory that stand for an operation in progress. Source: git's wt-status.c,
+// wt_status_get_state().
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kOperations{
+    {{"rebase-merge", "rebase"},
+     {"rebase-apply", "rebase"},
+     {"MERGE_HEAD", "merge"},
+     {"CHERRY_PICK_HEAD", "cherry-pick"},
+     {"REVERT_HEAD", "revert"},
+     {"BISECT_LOG", "bisect"}}};
 
 void push_bounded(std::vector<std::string>& list, std::string_view entry) {
   if (list.size() < kMaxListed) list.emplace_back(entry);
@@ -44,14 +46,21 @@ void read_status(std::string_view status, UnsavedWork& work) {
     if (entry.empty()) continue;
     if (std::exchange(is_origin_of_rename, false)) continue;
     switch (entry.front()) {
-      case '1': push_bounded(work.modified, path_after_fields(entry, 8)); break;
+      case '1':
+        push_bounded(work.modified, path_after_fields(entry, 8));
+        break;
       case '2':
         push_bounded(work.modified, path_after_fields(entry, 9));
         is_origin_of_rename = true;
         break;
-      case 'u': push_bounded(work.modified, path_after_fields(entry, 10)); break;
-      case '?': push_bounded(work.untracked, path_after_fields(entry, 1)); break;
-      default: break;
+      case 'u':
+        push_bounded(work.modified, path_after_fields(entry, 10));
+        break;
+      case '?':
+        push_bounded(work.untracked, path_after_fields(entry, 1));
+        break;
+      default:
+        break;
     }
   }
 }
@@ -66,8 +75,9 @@ std::vector<std::string> other_references(const std::string& branch) {
 
 Result<std::vector<std::string>> list_commits(Git& git, const fs::path& place, const std::string& from,
                                               const std::string& branch) {
-  std::vector<std::string> arguments{"rev-list", "--max-count=" + std::to_string(kMaxListed), "--format=%h %s",
-                                     "--no-commit-header", from, "--not"};
+  std::vector<std::string> arguments{
+      "rev-list", "--max-count=" + std::to_string(kMaxListed), "--format=%h %s", "--no-commit-header", from,
+      "--not"};
   for (std::string& reference : other_references(branch)) arguments.push_back(std::move(reference));
   auto text = git.output(place, std::move(arguments));
   if (!text) return text.error();
@@ -82,8 +92,8 @@ Result<std::vector<std::string>> list_commits(Git& git, const fs::path& place, c
 Result<std::string> write_tree(Git& git, const fs::path& top, const fs::path& index) {
   Git::Extras extras;
   extras.variables = {{"GIT_INDEX_FILE", index.string()}};
-  for (const std::vector<std::string>& step : {std::vector<std::string>{"read-tree", "HEAD"},
-                                               std::vector<std::string>{"add", "--all", "--", "."}}) {
+  for (const std::vector<std::string>& step :
+       {std::vector<std::string>{"read-tree", "HEAD"}, std::vector<std::string>{"add", "--all", "--", "."}}) {
     auto output = git.run_with(top, step, extras);
     if (!output) return output.error();
     if (!output->ok()) return git_error(step, *output);
@@ -102,10 +112,12 @@ Result<bool> is_squashed_into(Git& git, const fs::path& repository, const std::s
   if (!base->ok()) return false;
   // The identity of a commit that is never kept; its author must not depend on the user's settings.
   Git::Extras extras;
-  extras.variables = {{"GIT_AUTHOR_NAME", "hedge"},    {"GIT_AUTHOR_EMAIL", "hedge@localhost"},
-                      {"GIT_COMMITTER_NAME", "hedge"}, {"GIT_COMMITTER_EMAIL", "hedge@localhost"}};
-  const std::vector<std::string> squash{"commit-tree", branch + "^{tree}", "-p", std::string(trim(base->out)),
-                                        "-m",          "squash"};
+  extras.variables = {{"GIT_AUTHOR_NAME", "hedge"},
+                      {"GIT_AUTHOR_EMAIL", "hedge@localhost"},
+                      {"GIT_COMMITTER_NAME", "hedge"},
+                      {"GIT_COMMITTER_EMAIL", "hedge@localhost"}};
+  const std::vector<std::string> squash{
+      "commit-tree", branch + "^{tree}", "-p", std::string(trim(base->out)), "-m", "squash"};
   const auto commit = git.run_with(repository, squash, extras);
   if (!commit) return commit.error();
   if (!commit->ok()) return git_error(squash, *commit);
@@ -115,7 +127,8 @@ Result<bool> is_squashed_into(Git& git, const fs::path& repository, const std::s
   return cherry->starts_with('-');
 }
 
-Result<bool> is_picked_into(Git& git, const fs::path& repository, const std::string& branch, const std::string& target) {
+Result<bool> is_picked_into(Git& git, const fs::path& repository, const std::string& branch,
+                            const std::string& target) {
   auto cherry = git.output(repository, {"cherry", target, branch});
   if (!cherry) return cherry.error();
   for (const std::string_view line : split(*cherry, '\n')) {
@@ -125,7 +138,8 @@ Result<bool> is_picked_into(Git& git, const fs::path& repository, const std::str
 }
 
 // Branches that others may merge into: the main checkout's, and every remote's default.
-Result<std::vector<std::string>> integration_targets(Git& git, const fs::path& repository, const std::string& branch) {
+Result<std::vector<std::string>> integration_targets(Git& git, const fs::path& repository,
+                                                     const std::string& branch) {
   std::vector<std::string> targets;
   auto worktrees = list_worktrees(git, repository);
   if (!worktrees) return worktrees.error();
@@ -150,7 +164,8 @@ Result<UnsavedWork> find_unsaved_work(Git& git, const fs::path& top) {
   for (const auto& [file, operation] : kOperations) {
     if (work.operation.empty() && path_exists(info->git_dir / file)) work.operation = operation;
   }
-  auto status = git.output(top, {"status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignore-submodules=none"});
+  auto status = git.output(
+      top, {"status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignore-submodules=none"});
   if (!status) return status.error();
   read_status(*status, work);
   if (info->head.empty()) return work;
@@ -165,7 +180,8 @@ Result<UnsavedWork> find_unsaved_work(Git& git, const fs::path& top) {
 }
 
 Result<std::vector<std::string>> list_ignored(Git& git, const fs::path& top) {
-  auto text = git.output(top, {"ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"});
+  auto text =
+      git.output(top, {"ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"});
   if (!text) return text.error();
   std::vector<std::string> paths;
   for (const std::string_view path : split(*text, '\0')) {
@@ -182,10 +198,13 @@ Result<std::string> keep_recoverable(Git& git, const fs::path& top, const std::s
   (void)remove_file(index);
   if (!tree) return tree.error();
   Git::Extras extras;
-  extras.variables = {{"GIT_AUTHOR_NAME", "hedge"},    {"GIT_AUTHOR_EMAIL", "hedge@localhost"},
-                      {"GIT_COMMITTER_NAME", "hedge"}, {"GIT_COMMITTER_EMAIL", "hedge@localhost"}};
-  const std::vector<std::string> arguments{"commit-tree", *tree, "-p", info->head, "-m",
-                                           "what was in worktree " + name + " when it was destroyed"};
+  extras.variables = {{"GIT_AUTHOR_NAME", "hedge"},
+                      {"GIT_AUTHOR_EMAIL", "hedge@localhost"},
+                      {"GIT_COMMITTER_NAME", "hedge"},
+                      {"GIT_COMMITTER_EMAIL", "hedge@localhost"}};
+  const std::vector<std::string> arguments{
+      "commit-tree", *tree, "-p",
+      info->head,    "-m",  "what was in worktree " + name + " when it was destroyed"};
   auto commit = git.run_with(top, arguments, extras);
   if (!commit) return commit.error();
   if (!commit->ok()) return git_error(arguments, *commit);

@@ -1,5 +1,5 @@
-// Copying one file's content in the cheapest way that the system has: shared blocks (copy on write), in-kernel copy, or bytes.
-// Never a link: what is written to the copy must not reach the original.
+// Copying one file's content in the cheapest way that the system has: shared blocks (copy on write),
+// in-kernel copy, or bytes. Never a link: what is written to the copy must not reach the original.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,11 @@
+#include "worktree/seed/file_copy.h"
+
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-
-#include "worktree/seed/file_copy.h"
 
 namespace hedge::worktree {
 namespace {

@@ -56,7 +56,8 @@ class SeedResource final : public Resource {
     if (!denied.empty()) {
       return Error(ErrorKind::refused, denied + ": it would be copied into the worktree")
           .with_id("seed_denied")
-          .with_hint("take the line out of the file, or the file out of the seed, or the pattern out of seed.deny");
+          .with_hint(
+              "take the line out of the file, or the file out of the seed, or the pattern out of seed.deny");
     }
     CopyReport total;
     for (const std::string& path : missing_paths()) {
@@ -76,7 +77,8 @@ class SeedResource final : public Resource {
   std::vector<std::string> missing_paths() const {
     std::vector<std::string> missing;
     for (const std::string& path : parameters_.paths) {
-      if (path_exists(record_.main_checkout / path) && !path_exists(record_.path / path)) missing.push_back(path);
+      if (path_exists(record_.main_checkout / path) && !path_exists(record_.path / path))
+        missing.push_back(path);
     }
     return missing;
   }
@@ -91,13 +93,15 @@ class SeedResource final : public Resource {
     total.reflinked += report.reflinked;
     total.bytes += report.bytes;
     total.took += report.took;
-    total.links_outside.insert(total.links_outside.end(), report.links_outside.begin(), report.links_outside.end());
+    total.links_outside.insert(total.links_outside.end(), report.links_outside.begin(),
+                               report.links_outside.end());
     total.skipped.insert(total.skipped.end(), report.skipped.begin(), report.skipped.end());
   }
 
   std::string detail(const CopyReport& report) const {
     std::string text = report.summary();
-    if (!report.links_outside.empty()) text += "; links that leave the checkout: " + join(report.links_outside, ", ");
+    if (!report.links_outside.empty())
+      text += "; links that leave the checkout: " + join(report.links_outside, ", ");
     if (!report.skipped.empty()) text += "; not copied: " + join(report.skipped, ", ");
     const std::string stale = stale_note();
     if (!stale.empty()) text += "; " + stale;
@@ -109,8 +113,8 @@ class SeedResource final : public Resource {
   SeedParameters parameters_;
 };
 
-ResourceSpec seed_spec(std::string name, const std::vector<std::string>& paths, const std::vector<std::string>& deny,
-                       const std::vector<std::string>& lockfiles) {
+ResourceSpec seed_spec(std::string name, const std::vector<std::string>& paths,
+                       const std::vector<std::string>& deny, const std::vector<std::string>& lockfiles) {
   const nlohmann::json parameters{{"paths", paths}, {"deny", deny}, {"lockfiles", lockfiles}};
   // A file name need not be UTF-8, JSON must be.
   constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
@@ -132,7 +136,8 @@ Result<std::vector<ResourceSpec>> SeedKind::plan(const PlanInput& input, const V
   return steps;
 }
 
-Result<std::unique_ptr<Resource>> SeedKind::make(const ResourceSpec& spec, const WorktreeRecord& record) const {
+Result<std::unique_ptr<Resource>> SeedKind::make(const ResourceSpec& spec,
+                                                 const WorktreeRecord& record) const {
   auto parameters = parse_parameters(spec);
   if (!parameters) return parameters.error();
   return std::unique_ptr<Resource>(std::make_unique<SeedResource>(spec.name, record, std::move(*parameters)));

@@ -15,7 +15,8 @@ class SeedKind final : public ResourceKind {
   std::string kind() const override { return std::string(kSeedKind); }
   void publish(const PlanInput&, Values&) const override {}
   Result<std::vector<ResourceSpec>> plan(const PlanInput& input, const Values& values) const override;
-  Result<std::unique_ptr<Resource>> make(const ResourceSpec& spec, const WorktreeRecord& record) const override;
+  Result<std::unique_ptr<Resource>> make(const ResourceSpec& spec,
+                                         const WorktreeRecord& record) const override;
 };
 
 }  // namespace hedge::worktree

@@ -11,7 +11,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kMaxIncluded = 10000;
-constexpr int kNothingIgnored = 1;  // git-check-ignore(1): exit code 1 means that none of the paths is ignored
+constexpr int kNothingIgnored =
+    1;  // git-check-ignore(1): exit code 1 means that none of the paths is ignored
 
 std::string nul_separated(const std::vector<std::string>& paths) {
   std::string out;
@@ -30,7 +31,8 @@ std::vector<std::string> from_nul_separated(std::string_view text) {
   return out;
 }
 
-Result<std::vector<std::string>> keep_ignored(Git& git, const fs::path& top, const std::vector<std::string>& paths) {
+Result<std::vector<std::string>> keep_ignored(Git& git, const fs::path& top,
+                                              const std::vector<std::string>& paths) {
   if (paths.empty()) return paths;
   Git::Extras extras;
   extras.input = nul_separated(paths);
@@ -43,7 +45,8 @@ Result<std::vector<std::string>> keep_ignored(Git& git, const fs::path& top, con
 
 bool is_below(std::string_view path, const std::vector<std::string>& directories) {
   return std::ranges::any_of(directories, [path](const std::string& directory) {
-    return path == directory || (path.starts_with(directory) && path.substr(directory.size()).starts_with('/'));
+    return path == directory ||
+           (path.starts_with(directory) && path.substr(directory.size()).starts_with('/'));
   });
 }
 
@@ -125,7 +128,8 @@ std::string find_denied(const fs::path& root, const std::vector<std::string>& fi
       ++number;
       const std::string lower = ascii_lower(line);
       for (const std::string& pattern : patterns) {
-        if (occurs(lower, ascii_lower(pattern))) return file + ":" + std::to_string(number) + " matches " + pattern;
+        if (occurs(lower, ascii_lower(pattern)))
+          return file + ":" + std::to_string(number) + " matches " + pattern;
       }
     }
   }

@@ -1,4 +1,5 @@
-// What the main checkout has to give to a new worktree: ignored directories, and the ignored files that .worktreeinclude names.
+// What the main checkout has to give to a new worktree: ignored directories, and the ignored files that
+// .worktreeinclude names.
 #pragma once
 
 #include <filesystem>
@@ -10,13 +11,14 @@
 
 namespace hedge::worktree {
 
-// Of `wanted` (relative to `main_checkout`), those that exist and that git ignores: tracked files come with the checkout.
-// Errors: invalid_input `seed_path_invalid`, for a path that leaves the checkout.
+// Of `wanted` (relative to `main_checkout`), those that exist and that git ignores: tracked files come with
+// the checkout. Errors: invalid_input `seed_path_invalid`, for a path that leaves the checkout.
 Result<std::vector<std::string>> find_seed_paths(Git& git, const std::filesystem::path& main_checkout,
                                                  const std::vector<std::string>& wanted);
 
-// Ignored files that the patterns in `include_file` match (gitignore syntax, git does the matching), without those below one
-// of `seed_paths`. Empty if there is no such file. Errors: invalid_input `seed_too_many`, beyond 10,000 files.
+// Ignored files that the patterns in `include_file` match (gitignore syntax, git does the matching), without
+// those below one of `seed_paths`. Empty if there is no such file. Errors: invalid_input `seed_too_many`,
+// beyond 10,000 files.
 Result<std::vector<std::string>> find_included_files(Git& git, const std::filesystem::path& main_checkout,
                                                      const std::string& include_file,
                                                      const std::vector<std::string>& seed_paths);
@@ -26,8 +28,9 @@ std::vector<std::string> differing_lockfiles(const std::filesystem::path& main_c
                                              const std::filesystem::path& worktree,
                                              const std::vector<std::string>& lockfiles);
 
-// The first of `files` in which one of `patterns` occurs (`*` matches anything within a line, case does not count), as
-// "file:line matches pattern"; empty if none. Only files named like environment files (`.env*`, `*.env`) are looked at.
+// The first of `files` in which one of `patterns` occurs (`*` matches anything within a line, case does not
+// count), as "file:line matches pattern"; empty if none. Only files named like environment files (`.env*`,
+// `*.env`) are looked at.
 std::string find_denied(const std::filesystem::path& root, const std::vector<std::string>& files,
                         const std::vector<std::string>& patterns);
 

@@ -1,10 +1,5 @@
 #include "worktree/seed/tree_copy.h"
 
-#include <fcntl.h>
-#include <spdlog/fmt/fmt.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -13,6 +8,11 @@
 #include <optional>
 #include <system_error>
 #include <thread>
+
+#include <fcntl.h>
+#include <spdlog/fmt/fmt.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/unique_fd.h"
@@ -41,7 +41,8 @@ Error system_error(const char* doing, const fs::path& path) {
   return error;
 }
 
-// The `.git` file of a linked worktree. A repository of its own (a dependency installed from source) has a directory there.
+// The `.git` file of a linked worktree. A repository of its own (a dependency installed from source) has a
+// directory there.
 bool is_nested_worktree(const fs::path& directory) {
   const auto content = read_file(directory / ".git", kMaxGitFile);
   return content && content->starts_with("gitdir: ") && content->find("/worktrees/") != std::string::npos;
@@ -53,7 +54,8 @@ class Copier {
 
   Result<CopyReport> run() {
     const auto started = std::chrono::steady_clock::now();
-    if (auto done = visit(copy_.source_root / copy_.path, target_, fs::path(copy_.path)); !done) return done.error();
+    if (auto done = visit(copy_.source_root / copy_.path, target_, fs::path(copy_.path)); !done)
+      return done.error();
     if (auto done = copy_files(); !done) return done.error();
     // Children first: filling a directory changes its time, and a read-only one cannot be filled.
     for (auto directory = directories_.rbegin(); directory != directories_.rend(); ++directory) {
@@ -61,7 +63,8 @@ class Copier {
     }
     report_.files = files_.size();
     report_.reflinked = reflinked_;
-    report_.took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - started);
+    report_.took =
+        std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - started);
     return std::move(report_);
   }
 
@@ -134,7 +137,8 @@ class Copier {
   static Result<CopyMethod> copy_file(const Entry& entry) {
     const UniqueFd from(::open(entry.source.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (!from) return system_error("open", entry.source);
-    const UniqueFd to(::open(entry.target.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    const UniqueFd to(
+        ::open(entry.target.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!to) return system_error("create", entry.target);
     auto method = copy_file_content(from.get(), to.get());
     if (!method) return std::move(method).error().with_context(entry.source.string());
@@ -147,8 +151,10 @@ class Copier {
     const std::array<timespec, 2> times{info.st_atim, info.st_mtim};
     const mode_t mode = info.st_mode & kPermissions;
     const bool has_fd = fd >= 0;
-    if ((has_fd ? ::fchmod(fd, mode) : ::chmod(target.c_str(), mode)) != 0) return system_error("chmod", target);
-    const int set = has_fd ? ::futimens(fd, times.data()) : ::utimensat(AT_FDCWD, target.c_str(), times.data(), 0);
+    if ((has_fd ? ::fchmod(fd, mode) : ::chmod(target.c_str(), mode)) != 0)
+      return system_error("chmod", target);
+    const int set =
+        has_fd ? ::futimens(fd, times.data()) : ::utimensat(AT_FDCWD, target.c_str(), times.data(), 0);
     if (set != 0) return system_error("set the times of", target);
     return {};
   }
@@ -198,6 +204,8 @@ Result<CopyReport> copy_tree(const TreeCopy& copy) {
   return report;
 }
 
-Result<void> remove_leftover(const TreeCopy& copy) { return remove_tree(temporary_path(copy)); }
+Result<void> remove_leftover(const TreeCopy& copy) {
+  return remove_tree(temporary_path(copy));
+}
 
 }  // namespace hedge::worktree

@@ -1,4 +1,5 @@
-// Copying a directory so that the copy stands for itself: contents, modes, times and relative links, in parallel.
+// Copying a directory so that the copy stands for itself: contents, modes, times and relative links, in
+// parallel.
 #pragma once
 
 #include <chrono>
@@ -26,13 +27,14 @@ struct CopyReport {
 struct TreeCopy {
   std::filesystem::path source_root;  // the checkout that is copied from; links are judged by it
   std::filesystem::path target_root;
-  std::string path;                   // the directory or file to copy, relative to both
-  std::string stamp;                  // part of the temporary name, so that two runs never share one
-  unsigned workers = 4;               // threads; each has at most two files open
+  std::string path;      // the directory or file to copy, relative to both
+  std::string stamp;     // part of the temporary name, so that two runs never share one
+  unsigned workers = 4;  // threads; each has at most two files open
 };
 
 // The copy appears at its place in one step, when it is complete. An existing target is an error.
-// Errors: already_exists; not_found (no source); no_space `disk_full`; permission; io. What was copied by then is removed.
+// Errors: already_exists; not_found (no source); no_space `disk_full`; permission; io. What was copied by
+// then is removed.
 Result<CopyReport> copy_tree(const TreeCopy& copy);
 // Removes what a killed copy_tree() with the same parameters has left.
 Result<void> remove_leftover(const TreeCopy& copy);
