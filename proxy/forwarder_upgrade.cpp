@@ -1,7 +1,8 @@
 // The part of forward() for requests that ask for another protocol.
+#include "proxy/forwarding.h"
+
 #include <utility>
 
-#include "proxy/forwarding.h"
 #include "proxy/response_headers.h"
 #include "proxy/upgrade_tunnel.h"
 

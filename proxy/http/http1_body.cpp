@@ -7,8 +7,8 @@
 namespace hedge::proxy::http {
 namespace {
 
-// Left free behind every read for the framing of the piece. More than the rest of a body is asked for on purpose: only a
-// read that comes back short tells the stream that nothing else has arrived.
+// Left free behind every read for the framing of the piece. More than the rest of a body is asked for on
+// purpose: only a read that comes back short tells the stream that nothing else has arrived.
 constexpr std::size_t kFramingRoom = 16;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The HTTP/1 codecs against arbitrary bytes: they never crash, mean the same however the bytes are cut, and what they accept
-// means the same to the next reader.
+// The HTTP/1 codecs against arbitrary bytes: they never crash, mean the same however the bytes are cut, and
+// what they accept means the same to the next reader.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

@@ -1,11 +1,12 @@
-// Loops, error answers and odd connections: nothing that a client or an upstream does ends the edge or harms another route.
-#include <gtest/gtest.h>
-
+// Loops, error answers and odd connections: nothing that a client or an upstream does ends the edge or harms
+// another route.
 #include <cstdint>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "base/text.h"
 #include "tests/support/edge_fixture.h"
@@ -18,7 +19,8 @@ namespace {
 constexpr const char* kAlpha = "alpha.dev.localhost";
 constexpr const char* kBeta = "beta.dev.localhost";
 
-// A development server that proxies every request back to the edge and keeps its fields, or puts another Host.
+// A development server that proxies every request back to the edge and keeps its fields, or puts another
+// Host.
 ScriptedUpstream::Script send_back(const std::uint16_t& edge_port, const std::string& host = {}) {
   return [&edge_port, host](PeerConnection& connection, int /*number*/) {
     std::string head = connection.read_head();
@@ -66,8 +68,10 @@ TEST(ErrorAnswers, APageForBrowsersAndJsonForEverybodyElse) {
   EXPECT_EQ(field_of(json, "Content-Type"), "application/problem+json");
   EXPECT_EQ(field_of(json, "Cache-Control"), "no-store");
   EXPECT_EQ(field_of(json, "Hedge-Error"), "route_unknown");
-  EXPECT_NE(json.find("\"alpha.dev.localhost\""), std::string::npos) << "a loopback peer is told the known hosts";
-  const std::string page = fetch(edge.plain_port(), "GET / HTTP/1.1\r\nHost: <b>.dev.localhost\r\nAccept: text/html\r\n");
+  EXPECT_NE(json.find("\"alpha.dev.localhost\""), std::string::npos)
+      << "a loopback peer is told the known hosts";
+  const std::string page =
+      fetch(edge.plain_port(), "GET / HTTP/1.1\r\nHost: <b>.dev.localhost\r\nAccept: text/html\r\n");
   EXPECT_EQ(status_of(page), 400);
   EXPECT_EQ(field_of(page, "Content-Type"), "text/html; charset=utf-8");
   EXPECT_EQ(page.find("<b>."), std::string::npos);
@@ -95,7 +99,8 @@ TEST(ErrorAnswers, AStartingStackSaysWhenToLookAgain) {
   router::Route route = route_to(kAlpha, "tcp:127.0.0.1:1");
   route.state = router::RouteState::starting;
   EdgeFixture edge({route});
-  const std::string page = fetch(edge.plain_port(), "GET / HTTP/1.1\r\nHost: alpha.dev.localhost\r\nAccept: text/html,*/*;q=0.1\r\n");
+  const std::string page = fetch(
+      edge.plain_port(), "GET / HTTP/1.1\r\nHost: alpha.dev.localhost\r\nAccept: text/html,*/*;q=0.1\r\n");
   EXPECT_EQ(status_of(page), 503);
   EXPECT_EQ(field_of(page, "Retry-After"), "2");
   EXPECT_EQ(field_of(page, "Hedge-Error"), "stack_starting");
@@ -125,7 +130,8 @@ TEST(TlsPort, E32_HttpsIsWhatTheUpstreamIsTold) {
   EdgeFixture edge({route_to(kAlpha, upstream.route())}, with_tls());
   TlsPeer client(edge.tls_port(), kAlpha, edge.root_certificate());
   const std::string host = "alpha.dev.localhost:" + std::to_string(edge.tls_port());
-  client.send("GET / HTTP/1.1\r\nHost: " + host + "\r\nX-Forwarded-Proto: http\r\nX-Forwarded-Host: evil\r\n"
+  client.send("GET / HTTP/1.1\r\nHost: " + host +
+              "\r\nX-Forwarded-Proto: http\r\nX-Forwarded-Host: evil\r\n"
               "Forwarded: host=evil\r\nConnection: close\r\n\r\n");
   EXPECT_EQ(body_of(client.read_all()), "ok");
   EXPECT_EQ(field_of(upstream.received(), "X-Forwarded-Proto"), "https");
@@ -173,13 +179,15 @@ TEST(OddConnections, E25_NoneOfThemHarmsAnother) {
     ASSERT_TRUE(beta_works());
   }
   std::vector<PeerConnection> half_open;
-  for (int i = 0; i < 200; ++i) half_open.push_back(PeerConnection::to(i % 2 == 0 ? edge.plain_port() : edge.tls_port()));
+  for (int i = 0; i < 200; ++i)
+    half_open.push_back(PeerConnection::to(i % 2 == 0 ? edge.plain_port() : edge.tls_port()));
   for (std::size_t i = 0; i < half_open.size(); i += 3) half_open[i].send("GET / HT");
   EXPECT_TRUE(beta_works());
   half_open.clear();
   EXPECT_TRUE(beta_works());
   TlsPeer upgrade(edge.tls_port(), kBeta, edge.root_certificate(), "http/1.1");
-  upgrade.send("GET / HTTP/1.1\r\nHost: beta.dev.localhost\r\nUpgrade: x\r\nConnection: Upgrade, close\r\n\r\n");
+  upgrade.send(
+      "GET / HTTP/1.1\r\nHost: beta.dev.localhost\r\nUpgrade: x\r\nConnection: Upgrade, close\r\n\r\n");
   EXPECT_EQ(status_of(upgrade.read_all()), 200);
   EXPECT_TRUE(beta_works());
 }

@@ -1,8 +1,8 @@
 // What must never be passed on: requests whose end two readers would see differently.
-#include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "tests/support/edge_fixture.h"
 #include "tests/support/scripted_peer.h"
@@ -58,7 +58,8 @@ TEST_F(Smuggling, E27_NoCombinationOfLengthAndCodingPasses) {
 }
 
 TEST_F(Smuggling, E28_NoMalformedLengthPasses) {
-  for (const std::string value : {"+5", "5, 6", "0x5", "-1", "99999999999999999999", "5 5", "", "5\r\nContent-Length: 6"}) {
+  for (const std::string value :
+       {"+5", "5, 6", "0x5", "-1", "99999999999999999999", "5 5", "", "5\r\nContent-Length: 6"}) {
     const std::string answer =
         attack("POST / HTTP/1.1\r\nHost: alpha.dev.localhost\r\nContent-Length: " + value + "\r\n\r\nhello");
     EXPECT_EQ(status_of(answer), 400) << value;
@@ -68,15 +69,19 @@ TEST_F(Smuggling, E28_NoMalformedLengthPasses) {
 
 TEST_F(Smuggling, E28_TheSameLengthTwiceIsOne) {
   PeerConnection client = PeerConnection::to(edge_.plain_port());
-  client.send("GET / HTTP/1.1\r\nHost: alpha.dev.localhost\r\nContent-Length: 5, 5\r\nConnection: close\r\n\r\nhello");
+  client.send(
+      "GET / HTTP/1.1\r\nHost: alpha.dev.localhost\r\nContent-Length: 5, 5\r\nConnection: "
+      "close\r\n\r\nhello");
   EXPECT_EQ(status_of(client.read_all()), 200);
   EXPECT_EQ(upstream_.count("Content-Length: 5\r\n"), 1);
 }
 
 TEST_F(Smuggling, E28_NoMalformedChunkPasses) {
-  for (const std::string line : {"+5\r\n", "0x5\r\n", "5 ;x\r\n", "FFFFFFFFFFFFFFFF\r\n", "5\n", " 5\r\n", "\r\n", "5;\x01\r\n"}) {
-    const std::string answer = attack("POST /chunk HTTP/1.1\r\nHost: alpha.dev.localhost\r\nTransfer-Encoding: chunked\r\n\r\n" +
-                                      line + "hello\r\n0\r\n\r\n");
+  for (const std::string line :
+       {"+5\r\n", "0x5\r\n", "5 ;x\r\n", "FFFFFFFFFFFFFFFF\r\n", "5\n", " 5\r\n", "\r\n", "5;\x01\r\n"}) {
+    const std::string answer =
+        attack("POST /chunk HTTP/1.1\r\nHost: alpha.dev.localhost\r\nTransfer-Encoding: chunked\r\n\r\n" +
+               line + "hello\r\n0\r\n\r\n");
     EXPECT_EQ(status_of(answer), 400) << line;
     EXPECT_EQ(field_of(answer, "Hedge-Error"), "bad_request") << line;
   }
@@ -97,14 +102,16 @@ TEST_F(Smuggling, NoOddLinePasses) {
 }
 
 TEST_F(Smuggling, ARequestLineThatIsTooLongIsToldSo) {
-  const std::string answer = attack("GET /" + std::string(17U << 10, 'x') + " HTTP/1.1\r\nHost: alpha.dev.localhost\r\n\r\n");
+  const std::string answer =
+      attack("GET /" + std::string(17U << 10, 'x') + " HTTP/1.1\r\nHost: alpha.dev.localhost\r\n\r\n");
   EXPECT_EQ(status_of(answer), 414);
   EXPECT_EQ(field_of(answer, "Hedge-Error"), "uri_too_long");
 }
 
 TEST(SmuggledResponses, AResponseWithTwoFramingsIsABadGateway) {
-  ScriptedUpstream upstream(answer_always(
-      "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nHTTP/1.1 200 OK\r\n\r\nevil"));
+  ScriptedUpstream upstream(
+      answer_always("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: "
+                    "chunked\r\n\r\n0\r\n\r\nHTTP/1.1 200 OK\r\n\r\nevil"));
   EdgeFixture edge({route_to(kAlpha, upstream.route())});
   const std::string answer = get(edge.plain_port(), kAlpha);
   EXPECT_EQ(status_of(answer), 502);
@@ -113,7 +120,8 @@ TEST(SmuggledResponses, AResponseWithTwoFramingsIsABadGateway) {
 }
 
 TEST(SmuggledResponses, BytesBehindAResponseEndTheConnectionAndReachNobody) {
-  ScriptedUpstream upstream(answer_always(ok_response("ok") + "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"));
+  ScriptedUpstream upstream(
+      answer_always(ok_response("ok") + "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"));
   EdgeFixture edge({route_to(kAlpha, upstream.route())});
   PeerConnection client = PeerConnection::to(edge.plain_port());
   for (int i = 0; i < 5; ++i) {

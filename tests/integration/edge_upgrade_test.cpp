@@ -1,10 +1,10 @@
 // Upgrades: what happens between the two heads, and what the tunnel carries.
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <cstdint>
 #include <string>
 #include <utility>
+
+#include <gtest/gtest.h>
 
 #include "tests/support/edge_fixture.h"
 #include "tests/support/scripted_peer.h"
@@ -15,7 +15,8 @@ namespace {
 
 constexpr const char* kAlpha = "alpha.dev.localhost";
 const std::string kAsk =
-    "GET /ws HTTP/1.1\r\nHost: alpha.dev.localhost\r\nConnection: keep-alive, upGrade\r\nUpgrade: WebSocket\r\n"
+    "GET /ws HTTP/1.1\r\nHost: alpha.dev.localhost\r\nConnection: keep-alive, upGrade\r\nUpgrade: "
+    "WebSocket\r\n"
     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
 const std::string kSwitch =
     "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -73,7 +74,9 @@ TEST(Upgrades, E21_CutAtEveryPositionAroundTheEmptyLines) {
   std::atomic<std::size_t> cut{0};
   std::uint16_t edge_port = 0;
   // Another request through the same worker: what was sent before it has been read by the edge.
-  const auto let_the_edge_read = [&edge_port] { EXPECT_EQ(status_of(get(edge_port, "nobody.dev.localhost")), 404); };
+  const auto let_the_edge_read = [&edge_port] {
+    EXPECT_EQ(status_of(get(edge_port, "nobody.dev.localhost")), 404);
+  };
   ScriptedUpstream upstream([&](PeerConnection& connection, int /*number*/) {
     connection.read_head();
     const std::string bytes = kSwitch + kServerFrame;
@@ -97,7 +100,8 @@ TEST(Upgrades, E21_CutAtEveryPositionAroundTheEmptyLines) {
     ASSERT_EQ(client.read_bytes(kServerFrame.size()), kServerFrame) << cut;
     ASSERT_TRUE(upstream.wait_until([&cut](const std::string& got, int) {
       std::size_t frames = 0;
-      for (std::size_t found = got.find(kClientFrame); found != std::string::npos; found = got.find(kClientFrame, found + 1))
+      for (std::size_t found = got.find(kClientFrame); found != std::string::npos;
+           found = got.find(kClientFrame, found + 1))
         ++frames;
       return frames == cut + 1;
     })) << cut;
@@ -128,7 +132,8 @@ TEST(Upgrades, E23_AnUpgradedConnectionNeverReturnsToThePool) {
 TEST(Upgrades, ARefusedUpgradeIsAnOrdinaryResponse) {
   ScriptedUpstream upstream([](PeerConnection& connection, int /*number*/) {
     connection.read_head();
-    connection.send("HTTP/1.1 426 Upgrade Required\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nnope\r\n0\r\n\r\n");
+    connection.send(
+        "HTTP/1.1 426 Upgrade Required\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nnope\r\n0\r\n\r\n");
     connection.read_all();
   });
   EdgeFixture edge({route_to(kAlpha, upstream.route())});
@@ -151,8 +156,9 @@ TEST(Upgrades, H2cIsNotPassedOn) {
   ScriptedUpstream upstream(answer_always(ok_response("ok")));
   EdgeFixture edge({route_to(kAlpha, upstream.route())});
   PeerConnection client = PeerConnection::to(edge.plain_port());
-  client.send("GET / HTTP/1.1\r\nHost: alpha.dev.localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
-              "HTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n");
+  client.send(
+      "GET / HTTP/1.1\r\nHost: alpha.dev.localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+      "HTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n");
   EXPECT_EQ(client.read_until("ok"), ok_response("ok"));
   EXPECT_EQ(field_of(upstream.received(), "Upgrade"), "");
   EXPECT_EQ(field_of(upstream.received(), "HTTP2-Settings"), "");
@@ -190,8 +196,8 @@ TEST(Tunnels, AnEndOfOneSideEndsTheOtherAndLeavesNothingOpen) {
       EXPECT_TRUE(client.wait_for_end());
     }
   }
-  // One more exchange on the same worker comes after the ends of all tunnels that have been closed by FIN; those ended by
-  // RST are waited for.
+  // One more exchange on the same worker comes after the ends of all tunnels that have been closed by FIN;
+  // those ended by RST are waited for.
   for (int i = 0; i < 1000 && edge.open_tunnels() > 0; ++i) get(edge.plain_port(), "nobody.dev.localhost");
   EXPECT_EQ(edge.open_tunnels(), 0U);
 }

@@ -1,10 +1,10 @@
 // Upstreams that die, lie or dawdle, and clients that leave.
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <mutex>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "tests/support/edge_fixture.h"
 #include "tests/support/scripted_peer.h"
@@ -30,7 +30,8 @@ ScriptedUpstream::Script die_with_the_second_request(Death death) {
 }
 
 std::string post(int id) {
-  return "POST / HTTP/1.1\r\nHost: alpha.dev.localhost\r\nContent-Length: 8\r\n\r\nid" + std::to_string(100000 + id);
+  return "POST / HTTP/1.1\r\nHost: alpha.dev.localhost\r\nContent-Length: 8\r\n\r\nid" +
+         std::to_string(100000 + id);
 }
 
 TEST(StaleConnections, E14_AGetIsRepeatedOnceOnAFreshConnection) {
@@ -135,7 +136,8 @@ TEST(Uploads, E08_TheUpstreamsContinueReachesTheClientBeforeTheBody) {
   });
   EdgeFixture edge({route_to(kAlpha, upstream.route())});
   PeerConnection client = PeerConnection::to(edge.plain_port());
-  client.send("POST /u HTTP/1.1\r\nHost: alpha.dev.localhost\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
+  client.send(
+      "POST /u HTTP/1.1\r\nHost: alpha.dev.localhost\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
   EXPECT_EQ(client.read_head(), "HTTP/1.1 100 Continue\r\n\r\n");
   client.send("hello");
   EXPECT_EQ(client.read_until("ok"), ok_response("ok"));
@@ -152,7 +154,8 @@ TEST(Uploads, E08_AnUpstreamThatIgnoresTheExpectationIsAnsweredFor) {
   });
   EdgeFixture edge({route_to(kAlpha, upstream.route())});
   PeerConnection client = PeerConnection::to(edge.plain_port());
-  client.send("POST /u HTTP/1.1\r\nHost: alpha.dev.localhost\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
+  client.send(
+      "POST /u HTTP/1.1\r\nHost: alpha.dev.localhost\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
   EXPECT_EQ(client.read_head(), "HTTP/1.1 100 Continue\r\n\r\n");
   client.send("hello");
   EXPECT_EQ(client.read_until("ok"), ok_response("ok"));
@@ -168,7 +171,9 @@ TEST(Uploads, E08_AnHttp10ClientIsNeverSentAContinue) {
   });
   EdgeFixture edge({route_to(kAlpha, upstream.route())});
   PeerConnection client = PeerConnection::to(edge.plain_port());
-  client.send("POST /u HTTP/1.0\r\nHost: alpha.dev.localhost\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\nhello");
+  client.send(
+      "POST /u HTTP/1.0\r\nHost: alpha.dev.localhost\r\nExpect: 100-continue\r\nContent-Length: "
+      "5\r\n\r\nhello");
   EXPECT_TRUE(client.read_all().starts_with("HTTP/1.1 200 OK\r\n"));
   EXPECT_EQ(field_of(upstream.received(), "Expect"), "");
 }

@@ -1,12 +1,11 @@
-#include "proxy/access_log.h"
-
-#include <gtest/gtest.h>
-
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "proxy/access_log.h"
 #include "tests/support/temporary_directory.h"
 
 namespace hedge::proxy {
@@ -74,7 +73,8 @@ TEST(AccessLines, BoundTheTarget) {
   large.target = target;
   std::string line;
   AccessLineFormatter().append(line, large);
-  EXPECT_EQ(nlohmann::json::parse(line)["target"].get<std::string>().size(), AccessLineFormatter::kMaxTargetBytes);
+  EXPECT_EQ(nlohmann::json::parse(line)["target"].get<std::string>().size(),
+            AccessLineFormatter::kMaxTargetBytes);
 }
 
 TEST(AccessLines, TellTheSecondAnewWhenItChanges) {

@@ -1,9 +1,9 @@
-#include "proxy/error_page.h"
+#include <string>
 
 #include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
-#include <string>
+
+#include "proxy/error_page.h"
 
 namespace hedge::proxy {
 namespace {

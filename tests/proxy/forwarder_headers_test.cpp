@@ -1,9 +1,8 @@
-#include "proxy/forwarded_headers.h"
+#include <string>
 
 #include <gtest/gtest.h>
 
-#include <string>
-
+#include "proxy/forwarded_headers.h"
 #include "proxy/http/http1_codec.h"
 #include "proxy/http/http1_writer.h"
 
@@ -24,8 +23,13 @@ class ForwardedFields : public testing::Test {
     return out;
   }
 
-  StreamIdentity peer_{.peer_ip = "192.0.2.7", .peer_port = 5, .local_port = 443, .peer_is_loopback = false, .tls = true,
-                       .alpn = {}, .server_name = {}};
+  StreamIdentity peer_{.peer_ip = "192.0.2.7",
+                       .peer_port = 5,
+                       .local_port = 443,
+                       .peer_is_loopback = false,
+                       .tls = true,
+                       .alpn = {},
+                       .server_name = {}};
   bool trusted_ = false;
   std::string text_;
   http::RequestHead request_;
@@ -37,29 +41,33 @@ constexpr const char* kHead = "GET / HTTP/1.1\r\nHost: a.dev.localhost:8443\r\n"
 
 TEST_F(ForwardedFields, E32_TellTheClientTheSchemeTheHostAndThePort) {
   EXPECT_EQ(forward(std::string(kHead) + "\r\n"),
-            "GET / HTTP/1.1\r\nHost: a.dev.localhost:8443\r\nX-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Proto: https\r\n"
+            "GET / HTTP/1.1\r\nHost: a.dev.localhost:8443\r\nX-Forwarded-For: "
+            "192.0.2.7\r\nX-Forwarded-Proto: https\r\n"
             "X-Forwarded-Host: a.dev.localhost:8443\r\nX-Forwarded-Port: 8443\r\nX-Request-Id: fresh-id\r\n"
             "Via: 1.1 hedge\r\n\r\n");
 }
 
 TEST_F(ForwardedFields, E32_WithoutAPortGiveTheSchemesOwn) {
-  EXPECT_NE(forward("GET / HTTP/1.1\r\nHost: a\r\n\r\n").find("X-Forwarded-Port: 443\r\n"), std::string::npos);
+  EXPECT_NE(forward("GET / HTTP/1.1\r\nHost: a\r\n\r\n").find("X-Forwarded-Port: 443\r\n"),
+            std::string::npos);
   peer_.tls = false;
   EXPECT_NE(forward("GET / HTTP/1.1\r\nHost: a\r\n\r\n").find("X-Forwarded-Port: 80\r\n"), std::string::npos);
 }
 
 TEST_F(ForwardedFields, E32_OfTheClientAreThrownAway) {
-  const std::string out = forward(std::string(kHead) +
-                                  "X-Forwarded-For: evil\r\nx-forwarded-proto: evil\r\nX-FORWARDED-HOST: evil\r\n"
-                                  "X-Forwarded-Port: evil\r\nForwarded: for=evil\r\nX-Forwarded-Prefix: kept\r\n\r\n");
+  const std::string out =
+      forward(std::string(kHead) +
+              "X-Forwarded-For: evil\r\nx-forwarded-proto: evil\r\nX-FORWARDED-HOST: evil\r\n"
+              "X-Forwarded-Port: evil\r\nForwarded: for=evil\r\nX-Forwarded-Prefix: kept\r\n\r\n");
   EXPECT_EQ(out.find("evil"), std::string::npos) << out;
   EXPECT_NE(out.find("X-Forwarded-Prefix: kept"), std::string::npos);
 }
 
 TEST_F(ForwardedFields, OfATrustedProxyAreKeptAndTheAddressAppended) {
   trusted_ = true;
-  const std::string out = forward(std::string(kHead) + "X-Forwarded-For: 10.1.1.1\r\nX-Forwarded-Proto: http\r\n"
-                                                       "X-Forwarded-Host: public\r\nForwarded: for=10.1.1.1\r\n\r\n");
+  const std::string out = forward(std::string(kHead) +
+                                  "X-Forwarded-For: 10.1.1.1\r\nX-Forwarded-Proto: http\r\n"
+                                  "X-Forwarded-Host: public\r\nForwarded: for=10.1.1.1\r\n\r\n");
   EXPECT_NE(out.find("X-Forwarded-For: 10.1.1.1, 192.0.2.7\r\n"), std::string::npos) << out;
   EXPECT_NE(out.find("X-Forwarded-Proto: http\r\n"), std::string::npos);
   EXPECT_NE(out.find("X-Forwarded-Host: public\r\n"), std::string::npos);
@@ -109,7 +117,9 @@ TEST(TrustedPeers, AreAddressesAndBlocks) {
   EXPECT_FALSE(trusted.contains(""));
 }
 
-TEST(TrustedPeers, AreNobodyByDefault) { EXPECT_FALSE(TrustedProxies({}).contains("127.0.0.1")); }
+TEST(TrustedPeers, AreNobodyByDefault) {
+  EXPECT_FALSE(TrustedProxies({}).contains("127.0.0.1"));
+}
 
 }  // namespace
 }  // namespace hedge::proxy

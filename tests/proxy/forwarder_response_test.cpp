@@ -1,7 +1,7 @@
 // What is changed in responses: cookies, transport security, alternative services.
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "proxy/cookie_scope.h"
 #include "proxy/http/http1_codec.h"
@@ -55,10 +55,12 @@ std::string prepared(const std::string& fields, ResponseRules rules = {kHost, tr
 }
 
 TEST(ResponseFields, C01_NarrowingIsAnnouncedForEachCookie) {
-  EXPECT_EQ(prepared("Set-Cookie: a=1; Domain=localhost\r\nSet-Cookie: b=2\r\nSet-Cookie: c=3; Domain=localhost\r\n"),
-            "HTTP/1.1 200 OK\r\nSet-Cookie: a=1; Domain=app.alpha.localhost\r\nSet-Cookie: b=2\r\n"
-            "Set-Cookie: c=3; Domain=app.alpha.localhost\r\nHedge-Cookie: narrowed=a, narrowed=c\r\n"
-            "Content-Length: 0\r\n\r\n");
+  EXPECT_EQ(
+      prepared(
+          "Set-Cookie: a=1; Domain=localhost\r\nSet-Cookie: b=2\r\nSet-Cookie: c=3; Domain=localhost\r\n"),
+      "HTTP/1.1 200 OK\r\nSet-Cookie: a=1; Domain=app.alpha.localhost\r\nSet-Cookie: b=2\r\n"
+      "Set-Cookie: c=3; Domain=app.alpha.localhost\r\nHedge-Cookie: narrowed=a, narrowed=c\r\n"
+      "Content-Length: 0\r\n\r\n");
 }
 
 TEST(ResponseFields, CookiesPassWhereTheConfigurationSaysSo) {
@@ -78,7 +80,8 @@ TEST(ResponseFields, AltSvcAndOurOwnFieldsAreDropped) {
 }
 
 TEST(DevelopmentHosts, AreThoseThatLeaveNoMachineOrNetwork) {
-  for (const std::string host : {"localhost", "a.localhost", "A.B.LocalHost", "x.test", "x.internal", "x.local", "x.home.arpa"})
+  for (const std::string host :
+       {"localhost", "a.localhost", "A.B.LocalHost", "x.test", "x.internal", "x.local", "x.home.arpa"})
     EXPECT_TRUE(is_development_host(host)) << host;
   for (const std::string host : {"example.com", "notlocalhost", "localhost.example.com", "arpa", ""})
     EXPECT_FALSE(is_development_host(host)) << host;

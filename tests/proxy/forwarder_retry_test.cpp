@@ -1,11 +1,10 @@
-#include "proxy/retry_policy.h"
-
-#include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "proxy/http/message.h"
+#include "proxy/retry_policy.h"
 
 namespace hedge::proxy {
 namespace {
@@ -19,7 +18,9 @@ FailedAttempt stale_get() {
   return failed;
 }
 
-TEST(Retries, E14_AStaleConnectionIsOneMoreTryForAGet) { EXPECT_TRUE(may_retry(stale_get())); }
+TEST(Retries, E14_AStaleConnectionIsOneMoreTryForAGet) {
+  EXPECT_TRUE(may_retry(stale_get()));
+}
 
 TEST(Retries, E14_APostIsNotRepeated) {
   FailedAttempt post = stale_get();
@@ -69,7 +70,8 @@ TEST(Retries, OnlyAClosedConnectionIsAReason) {
 TEST(Retries, IdempotentMethodsAreThoseOfTheStandardAndCaseMatters) {
   for (const std::string method : {"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})
     EXPECT_TRUE(http::is_idempotent(method)) << method;
-  for (const std::string method : {"POST", "PATCH", "get", "FOO", ""}) EXPECT_FALSE(http::is_idempotent(method)) << method;
+  for (const std::string method : {"POST", "PATCH", "get", "FOO", ""})
+    EXPECT_FALSE(http::is_idempotent(method)) << method;
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 #include "tests/support/edge_fixture.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdlib>
 #include <fstream>
 #include <utility>
+
+#include <gtest/gtest.h>
 
 #include "base/text.h"
 #include "certs/certificate_authority.h"
@@ -61,7 +61,9 @@ EdgeFixture::EdgeFixture(std::vector<router::Route> routes, EdgeOptions options)
   server_->start();
 }
 
-EdgeFixture::~EdgeFixture() { stop(); }
+EdgeFixture::~EdgeFixture() {
+  stop();
+}
 
 void EdgeFixture::stop() {
   if (server_ == nullptr) return;
@@ -80,7 +82,9 @@ void EdgeFixture::open_tls() {
   tls_ = require(proxy::TlsContext::create(*certificates_), "TLS");
 }
 
-std::filesystem::path EdgeFixture::root_certificate() const { return directory_ / "ca" / "root.crt"; }
+std::filesystem::path EdgeFixture::root_certificate() const {
+  return directory_ / "ca" / "root.crt";
+}
 
 std::uint64_t EdgeFixture::open_tunnels() const {
   std::uint64_t sum = 0;

@@ -1,4 +1,5 @@
-// A whole edge in the test's process: real sockets, real workers, TLS from a fresh CA, on ports that the system chooses.
+// A whole edge in the test's process: real sockets, real workers, TLS from a fresh CA, on ports that the
+// system chooses.
 #pragma once
 
 #include <cstdint>

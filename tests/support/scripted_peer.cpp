@@ -1,5 +1,10 @@
 #include "tests/support/scripted_peer.h"
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -7,11 +12,6 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <utility>
 
 namespace hedge::test {
 namespace {
@@ -54,7 +54,8 @@ bool PeerConnection::send_slowly(std::string_view bytes) {
 }
 
 PeerConnection::Wait PeerConnection::receive_some(std::chrono::steady_clock::time_point until) {
-  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+  const auto left =
+      std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
   pollfd wait{socket_.get(), POLLIN, 0};
   if (left.count() < 0 || ::poll(&wait, 1, static_cast<int>(left.count())) <= 0) return Wait::late;
   std::array<char, 65536> bytes;
@@ -77,7 +78,9 @@ std::string PeerConnection::read_until(std::string_view end, std::chrono::millis
   return text;
 }
 
-std::string PeerConnection::read_head(std::chrono::milliseconds limit) { return read_until("\r\n\r\n", limit); }
+std::string PeerConnection::read_head(std::chrono::milliseconds limit) {
+  return read_until("\r\n\r\n", limit);
+}
 
 std::string PeerConnection::read_bytes(std::size_t count, std::chrono::milliseconds limit) {
   const auto until = std::chrono::steady_clock::now() + limit;
@@ -104,7 +107,9 @@ bool PeerConnection::wait_for_end(std::chrono::milliseconds limit) {
   }
 }
 
-void PeerConnection::fin() { ::shutdown(socket_.get(), SHUT_WR); }
+void PeerConnection::fin() {
+  ::shutdown(socket_.get(), SHUT_WR);
+}
 
 void PeerConnection::rst() {
   const linger at_once{1, 0};
@@ -148,8 +153,8 @@ void ScriptedUpstream::accept_loop() {
     const std::lock_guard lock(mutex_);
     if (stopping_) return;
     sockets_.push_back(socket.get());
-    threads_.emplace_back(
-        [this, number = accepted_](UniqueFd accepted) { run(std::move(accepted), number); }, std::move(socket));
+    threads_.emplace_back([this, number = accepted_](UniqueFd accepted) { run(std::move(accepted), number); },
+                          std::move(socket));
     ++accepted_;
     changed_.notify_all();
   }
@@ -182,7 +187,8 @@ std::string ScriptedUpstream::received() const {
 int ScriptedUpstream::count(std::string_view text) const {
   const std::lock_guard lock(mutex_);
   int found = 0;
-  for (std::size_t at = received_.find(text); at != std::string::npos; at = received_.find(text, at + text.size()))
+  for (std::size_t at = received_.find(text); at != std::string::npos;
+       at = received_.find(text, at + text.size()))
     ++found;
   return found;
 }

@@ -1,5 +1,5 @@
-// A TCP server whose connections run a script of plain blocking calls, and a client of the same kind. For byte-exact tests of
-// a proxy: what was received is kept, and every wait has a limit.
+// A TCP server whose connections run a script of plain blocking calls, and a client of the same kind. For
+// byte-exact tests of a proxy: what was received is kept, and every wait has a limit.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,8 @@ namespace hedge::test {
 
 inline constexpr std::chrono::milliseconds kPeerLimit{10'000};
 
-// One connection, blocking. A call that reaches the limit or fails returns what there is; tests look at the bytes.
+// One connection, blocking. A call that reaches the limit or fails returns what there is; tests look at the
+// bytes.
 class PeerConnection {
  public:
   // Without Nagle's delay: what is sent leaves at once.

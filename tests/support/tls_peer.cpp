@@ -1,14 +1,14 @@
 #include "tests/support/tls_peer.h"
 
+#include <array>
+#include <cerrno>
+#include <utility>
+
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-
-#include <array>
-#include <cerrno>
-#include <utility>
 
 namespace hedge::test {
 
@@ -41,7 +41,8 @@ TlsPeer::TlsPeer(std::uint16_t port, const std::string& server_name, const std::
 }
 
 bool TlsPeer::send(std::string_view bytes) {
-  return SSL_write(session_.get(), bytes.data(), static_cast<int>(bytes.size())) == static_cast<int>(bytes.size());
+  return SSL_write(session_.get(), bytes.data(), static_cast<int>(bytes.size())) ==
+         static_cast<int>(bytes.size());
 }
 
 bool TlsPeer::receive_some() {

@@ -1,13 +1,13 @@
 // A blocking TLS client that trusts one root, for byte-exact tests.
 #pragma once
 
-#include <openssl/ssl.h>
-
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
+
+#include <openssl/ssl.h>
 
 #include "base/unique_fd.h"
 
@@ -15,8 +15,8 @@ namespace hedge::test {
 
 class TlsPeer {
  public:
-  // Connects to 127.0.0.1:port, shakes hands and verifies the certificate for `server_name`. Failures fail the test.
-  // `alpn`: one protocol, or empty.
+  // Connects to 127.0.0.1:port, shakes hands and verifies the certificate for `server_name`. Failures fail
+  // the test. `alpn`: one protocol, or empty.
   TlsPeer(std::uint16_t port, const std::string& server_name, const std::filesystem::path& root,
           const std::string& alpn = {});
 

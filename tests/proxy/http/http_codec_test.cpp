@@ -1,12 +1,12 @@
-// One table of wire texts drives both directions of the codec: whole, byte by byte, and cut at every position.
-#include "proxy/http/http1_codec.h"
-
-#include <gtest/gtest.h>
-
+// One table of wire texts drives both directions of the codec: whole, byte by byte, and cut at every
+// position.
 #include <ostream>
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
+
+#include "proxy/http/http1_codec.h"
 #include "tests/proxy/http/wire_decoder.h"
 
 namespace hedge::proxy::http {
@@ -20,18 +20,23 @@ struct WireText {
   bool head_request = false;
 };
 
-void PrintTo(const WireText& text, std::ostream* out) { *out << text.name; }
+void PrintTo(const WireText& text, std::ostream* out) {
+  *out << text.name;
+}
 
 constexpr auto kRequest = MessageKind::request;
 constexpr auto kResponse = MessageKind::response;
-// A request whose framing lines are to be judged; the body would be a second request for whoever frames it otherwise.
+// A request whose framing lines are to be judged; the body would be a second request for whoever frames it
+// otherwise.
 std::string smuggle(const std::string& framing) {
   return "POST /u HTTP/1.1\r\nHost: a\r\n" + framing + "\r\n0\r\n\r\nGET /evil HTTP/1.1\r\nHost: b\r\n\r\n";
 }
 std::string chunks(const std::string& body) {
   return "POST /u HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + body;
 }
-std::string length(const std::string& fields) { return "POST /u HTTP/1.1\r\nHost: a\r\n" + fields + "\r\nhello"; }
+std::string length(const std::string& fields) {
+  return "POST /u HTTP/1.1\r\nHost: a\r\n" + fields + "\r\nhello";
+}
 std::string get(const std::string& target, const std::string& fields = "Host: a\r\n") {
   return "GET " + target + " HTTP/1.1\r\n" + fields + "\r\n";
 }
@@ -47,10 +52,12 @@ std::vector<WireText> texts() {
       {"pipelined", kRequest, get("/1") + get("/2") + get("/3"),
        "GET /1 host=a none\nend\nGET /2 host=a none\nend\nGET /3 host=a none\nend\n"},
       {"length", kRequest, length("Content-Length: 5\r\n"), "POST /u host=a length=5\nbody hello\nend\n"},
-      {"length_said_twice", kRequest, length("Content-Length: 5, 5\r\n"), "POST /u host=a length=5\nbody hello\nend\n"},
+      {"length_said_twice", kRequest, length("Content-Length: 5, 5\r\n"),
+       "POST /u host=a length=5\nbody hello\nend\n"},
       {"length_in_two_fields", kRequest, length("Content-Length: 5\r\nContent-Length: 5\r\n"),
        "POST /u host=a length=5\nbody hello\nend\n"},
-      {"length_zero", kRequest, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n", "POST / host=a length=0\nend\n"},
+      {"length_zero", kRequest, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n",
+       "POST / host=a length=0\nend\n"},
       {"length_then_next", kRequest, length("Content-Length: 5\r\n") + get("/n"),
        "POST /u host=a length=5\nbody hello\nend\nGET /n host=a none\nend\n"},
       {"chunked", kRequest, chunks("5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n"),
@@ -64,14 +71,17 @@ std::vector<WireText> texts() {
       {"E12_trailers", kRequest, chunks("2\r\nok\r\n0\r\ngrpc-status: 0\r\nx-t:  1 \r\n\r\n"),
        "POST /u host=a chunked\nbody ok\ntrailer grpc-status=0\ntrailer x-t=1\nend\n"},
       {"trailers_that_frame_or_route_are_dropped", kRequest,
-       chunks("0\r\nContent-Length: 9\r\nHost: b\r\nTransfer-Encoding: x\r\nAuthorization: y\r\nok: 1\r\n\r\n"),
+       chunks(
+           "0\r\nContent-Length: 9\r\nHost: b\r\nTransfer-Encoding: x\r\nAuthorization: y\r\nok: 1\r\n\r\n"),
        "POST /u host=a chunked\ntrailer ok=1\nend\n"},
-      {"coding_with_white_space", kRequest, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: \tChunked \t\r\n\r\n0\r\n\r\n",
+      {"coding_with_white_space", kRequest,
+       "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: \tChunked \t\r\n\r\n0\r\n\r\n",
        "POST / host=a chunked\nend\n"},
       {"http10", kRequest, "GET / HTTP/1.0\r\nHost: a\r\n\r\n", "GET / host=a none\nend\n"},
       {"utf8_in_target", kRequest, get("/\xc3\xa4"), "GET /\xc3\xa4 host=a none\nend\n"},
       {"obs_text_in_value", kRequest, get("/", "Host: a\r\nX: \xff\r\n"), "GET / host=a none\nend\n"},
-      {"E34_double_slash", kRequest, get("//wt-beta-app:8000/secret"), "GET //wt-beta-app:8000/secret host=a none\nend\n"},
+      {"E34_double_slash", kRequest, get("//wt-beta-app:8000/secret"),
+       "GET //wt-beta-app:8000/secret host=a none\nend\n"},
       {"E34_triple_slash", kRequest, get("///x"), "GET ///x host=a none\nend\n"},
       {"E34_backslashes", kRequest, get("/\\\\x"), "GET /\\\\x host=a none\nend\n"},
       {"E34_user_in_path", kRequest, get("//user@beta/"), "GET //user@beta/ host=a none\nend\n"},
@@ -110,24 +120,31 @@ std::vector<WireText> texts() {
       {"space_in_target", kRequest, get("/a b"), kBad},
 
       // Request smuggling: a length and a coding at once, and what looks like `chunked` to some.
-      {"E27_chunked_and_length", kRequest, smuggle("Content-Length: 40\r\nTransfer-Encoding: chunked\r\n"), kBad},
-      {"E27_length_after_chunked", kRequest, smuggle("Transfer-Encoding: chunked\r\nContent-Length: 40\r\n"), kBad},
+      {"E27_chunked_and_length", kRequest, smuggle("Content-Length: 40\r\nTransfer-Encoding: chunked\r\n"),
+       kBad},
+      {"E27_length_after_chunked", kRequest, smuggle("Transfer-Encoding: chunked\r\nContent-Length: 40\r\n"),
+       kBad},
       {"E27_trailing_tab", kRequest, smuggle("Content-Length: 40\r\nTransfer-Encoding: chunked\t\r\n"), kBad},
       {"E27_comma", kRequest, smuggle("Content-Length: 40\r\nTransfer-Encoding: chunked,\r\n"), kBad},
       {"E27_comma_alone", kRequest, smuggle("Transfer-Encoding: chunked,\r\n"), kBad},
-      {"E27_gzip_last", kRequest, smuggle("Content-Length: 40\r\nTransfer-Encoding: chunked, gzip\r\n"), kBad},
+      {"E27_gzip_last", kRequest, smuggle("Content-Length: 40\r\nTransfer-Encoding: chunked, gzip\r\n"),
+       kBad},
       {"E27_unknown", kRequest, smuggle("Content-Length: 40\r\nTransfer-Encoding: xchunked\r\n"), kBad},
-      {"E27_unknown_alone", kRequest, smuggle("Transfer-Encoding: xchunked\r\n"), "refused coding_unsupported\n"},
-      {"E27_gzip_alone", kRequest, smuggle("Transfer-Encoding: gzip, chunked\r\n"), "refused coding_unsupported\n"},
+      {"E27_unknown_alone", kRequest, smuggle("Transfer-Encoding: xchunked\r\n"),
+       "refused coding_unsupported\n"},
+      {"E27_gzip_alone", kRequest, smuggle("Transfer-Encoding: gzip, chunked\r\n"),
+       "refused coding_unsupported\n"},
       {"E27_identity", kRequest, smuggle("Content-Length: 40\r\nTransfer-Encoding: identity\r\n"), kBad},
       {"E27_twice", kRequest, smuggle("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n"), kBad},
-      {"E27_identity_then_chunked", kRequest, smuggle("Transfer-Encoding: identity\r\nTransfer-Encoding: chunked\r\n"),
-       kBad},
+      {"E27_identity_then_chunked", kRequest,
+       smuggle("Transfer-Encoding: identity\r\nTransfer-Encoding: chunked\r\n"), kBad},
       {"E27_empty_coding", kRequest, smuggle("Transfer-Encoding:\r\n"), kBad},
       {"E27_quoted", kRequest, smuggle("Transfer-Encoding: \"chunked\"\r\n"), "refused coding_unsupported\n"},
-      {"E27_space_before_colon", kRequest, smuggle("Content-Length: 40\r\nTransfer-Encoding : chunked\r\n"), kBad},
+      {"E27_space_before_colon", kRequest, smuggle("Content-Length: 40\r\nTransfer-Encoding : chunked\r\n"),
+       kBad},
       {"E27_folded", kRequest, smuggle("Content-Length: 40\r\nTransfer-Encoding:\r\n chunked\r\n"), kBad},
-      {"E27_http10", kRequest, "POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", kBad},
+      {"E27_http10", kRequest, "POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+       kBad},
       {"E28_differing_lengths", kRequest, length("Content-Length: 5\r\nContent-Length: 6\r\n"), kBad},
       {"E28_differing_list", kRequest, length("Content-Length: 5, 6\r\n"), kBad},
       {"E28_plus", kRequest, length("Content-Length: +5\r\n"), kBad},
@@ -149,8 +166,10 @@ std::vector<WireText> texts() {
       {"extension_with_lf", kRequest, chunks("5;a\nb\r\nhello\r\n0\r\n\r\n"), kBadChunk},
       {"extension_with_cr", kRequest, chunks("5;a\rb\r\nhello\r\n0\r\n\r\n"), kBadChunk},
       {"trailer_bare_lf", kRequest, chunks("0\r\nx: 1\n\r\n"), kBadChunk},
-      {"trailer_without_colon", kRequest, chunks("0\r\nx\r\n\r\n"), "POST /u host=a chunked\nrefused trailers\n"},
-      {"trailer_folded", kRequest, chunks("0\r\nx: 1\r\n y\r\n\r\n"), "POST /u host=a chunked\nrefused trailers\n"},
+      {"trailer_without_colon", kRequest, chunks("0\r\nx\r\n\r\n"),
+       "POST /u host=a chunked\nrefused trailers\n"},
+      {"trailer_folded", kRequest, chunks("0\r\nx: 1\r\n y\r\n\r\n"),
+       "POST /u host=a chunked\nrefused trailers\n"},
 
       // Cut short.
       {"head_cut", kRequest, "GET / HTTP/1.1\r\nHost", "cut short\n"},
@@ -165,10 +184,12 @@ std::vector<WireText> texts() {
       {"empty_reason", kResponse, "HTTP/1.1 200 \r\nContent-Length: 0\r\n\r\n", "200 length=0\nend\n"},
       {"until_close", kResponse, "HTTP/1.1 200 OK\r\n\r\nhello", "200 until_close\nbody hello\nend\n"},
       {"until_close_empty", kResponse, "HTTP/1.0 200 OK\r\n\r\n", "200 until_close\nend\n"},
-      {"response_chunked", kResponse, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\na: b\r\n\r\n",
+      {"response_chunked", kResponse,
+       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\na: b\r\n\r\n",
        "200 chunked\nbody ok\ntrailer a=b\nend\n"},
       {"many_interim", kResponse,
-       "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n.",
+       "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 "
+       "OK\r\nContent-Length: 1\r\n\r\n.",
        "100 none\nend\n103 none\nend\n200 length=1\nbody .\nend\n"},
       {"E11_no_content_and_not_modified", kResponse,
        "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nHTTP/1.1 304 Not Modified\r\nTransfer-Encoding: "
@@ -176,19 +197,23 @@ std::vector<WireText> texts() {
        "204 none\nend\n304 none\nend\n200 length=2\nbody ok\nend\n"},
       {"answer_to_head", kResponse, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", "200 none\nend\n", true},
       {"answer_to_head_without_length", kResponse, "HTTP/1.1 200 OK\r\n\r\n", "200 none\nend\n", true},
-      {"response_length_cut", kResponse, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel", "200 length=5\ncut short\n"},
+      {"response_length_cut", kResponse, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel",
+       "200 length=5\ncut short\n"},
       {"response_length_and_chunked", kResponse,
        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
        "refused upstream_bad_response\n"},
       {"response_unknown_coding", kResponse, "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n",
        "refused upstream_bad_response\n"},
-      {"response_differing_lengths", kResponse, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx",
+      {"response_differing_lengths", kResponse,
+       "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx",
        "refused upstream_bad_response\n"},
       {"response_status_too_small", kResponse, "HTTP/1.1 099 X\r\n\r\n", "refused upstream_bad_response\n"},
       {"response_status_too_large", kResponse, "HTTP/1.1 600 X\r\n\r\n", "refused upstream_bad_response\n"},
       {"response_is_no_http", kResponse, "SSH-2.0-OpenSSH_9.2\r\n\r\n", "refused upstream_bad_response\n"},
-      {"response_bare_lf", kResponse, "HTTP/1.1 200 OK\nContent-Length: 0\n\n", "refused upstream_bad_response\n"},
-      {"response_folded", kResponse, "HTTP/1.1 200 OK\r\nX: 1\r\n 2\r\n\r\n", "refused upstream_bad_response\n"},
+      {"response_bare_lf", kResponse, "HTTP/1.1 200 OK\nContent-Length: 0\n\n",
+       "refused upstream_bad_response\n"},
+      {"response_folded", kResponse, "HTTP/1.1 200 OK\r\nX: 1\r\n 2\r\n\r\n",
+       "refused upstream_bad_response\n"},
   };
 }
 
@@ -215,29 +240,35 @@ INSTANTIATE_TEST_SUITE_P(Http1, WireTexts, testing::ValuesIn(texts()),
 
 TEST(RequestHeads, TellWhatTheConnectionFieldLists) {
   RequestHead head;
-  ASSERT_FALSE(parse_request_head("GET / HTTP/1.1\r\nHost: a\r\nconnection: Keep-Alive , uPGRADE\r\nConnection: x-hop, Host\r\n"
-                                  "Upgrade: WebSocket\r\nX-Hop: 1\r\nX-End: 2\r\n\r\n",
-                                  head));
+  ASSERT_FALSE(parse_request_head(
+      "GET / HTTP/1.1\r\nHost: a\r\nconnection: Keep-Alive , uPGRADE\r\nConnection: x-hop, Host\r\n"
+      "Upgrade: WebSocket\r\nX-Hop: 1\r\nX-End: 2\r\n\r\n",
+      head));
   EXPECT_TRUE(head.connection.keep_alive);
   EXPECT_TRUE(head.connection.upgrade);
   EXPECT_FALSE(head.connection.close);
   EXPECT_EQ(head.upgrade, "WebSocket");
-  for (const Field& field : head.fields) EXPECT_EQ(field.omit, field.name == "X-Hop" || field.name == "Upgrade");
+  for (const Field& field : head.fields)
+    EXPECT_EQ(field.omit, field.name == "X-Hop" || field.name == "Upgrade");
 }
 
 TEST(RequestHeads, WishAnUpgradeOnlyWithTheConnectionTokenAndInHttp11) {
   RequestHead head;
-  ASSERT_FALSE(parse_request_head("GET / HTTP/1.1\r\nHost: a\r\nConnection: not-upgrade\r\nUpgrade: x\r\n\r\n", head));
+  ASSERT_FALSE(
+      parse_request_head("GET / HTTP/1.1\r\nHost: a\r\nConnection: not-upgrade\r\nUpgrade: x\r\n\r\n", head));
   EXPECT_EQ(head.upgrade, "");
-  ASSERT_FALSE(parse_request_head("GET / HTTP/1.0\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n", head));
+  ASSERT_FALSE(
+      parse_request_head("GET / HTTP/1.0\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n", head));
   EXPECT_EQ(head.upgrade, "");
 }
 
 TEST(RequestHeads, E08_ExpectAContinueOnlyInHttp11) {
   RequestHead head;
-  ASSERT_FALSE(parse_request_head("PUT / HTTP/1.1\r\nHost: a\r\nExpect: 100-Continue\r\nContent-Length: 1\r\n\r\n", head));
+  ASSERT_FALSE(parse_request_head(
+      "PUT / HTTP/1.1\r\nHost: a\r\nExpect: 100-Continue\r\nContent-Length: 1\r\n\r\n", head));
   EXPECT_TRUE(head.expects_continue);
-  ASSERT_FALSE(parse_request_head("PUT / HTTP/1.0\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n", head));
+  ASSERT_FALSE(parse_request_head(
+      "PUT / HTTP/1.0\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n", head));
   EXPECT_FALSE(head.expects_continue);
 }
 

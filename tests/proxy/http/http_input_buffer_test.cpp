@@ -1,10 +1,9 @@
-#include "proxy/http/input_buffer.h"
-
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <string>
 
+#include <gtest/gtest.h>
+
+#include "proxy/http/input_buffer.h"
 #include "proxy/http/message.h"
 
 namespace hedge::proxy::http {

@@ -1,7 +1,7 @@
 // The limits of heads, chunks and trailers: the last size that passes and the first that does not.
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "proxy/http/chunk_decoder.h"
 #include "proxy/http/head_scanner.h"
@@ -48,7 +48,8 @@ TEST(HeadLimits, E19_SixtyFourKiBOfFieldsPass) {
 }
 
 TEST(HeadLimits, E19_MoreAreRefusedNamingTheLargestField) {
-  const ProxyError error = refusal(MessageKind::request, "GET / HTTP/1.1\r\n" + fields_of(kMaxFieldBytes + 1));
+  const ProxyError error =
+      refusal(MessageKind::request, "GET / HTTP/1.1\r\n" + fields_of(kMaxFieldBytes + 1));
   EXPECT_EQ(error.id(), "headers_too_large");
   EXPECT_EQ(error.status(), 431U);
   EXPECT_NE(error.detail.find("'cookie'"), std::string::npos) << error.detail;

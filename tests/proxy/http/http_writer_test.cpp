@@ -1,12 +1,11 @@
-#include "proxy/http/http1_writer.h"
-
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "proxy/http/http1_codec.h"
+#include "proxy/http/http1_writer.h"
 
 namespace hedge::proxy::http {
 namespace {
@@ -28,8 +27,9 @@ std::string response_text(const std::string& head, BodyShape shape, ConnectionHe
 }
 
 TEST(WrittenRequests, KeepTheTargetByteForByteAndTheOrderOfFields) {
-  EXPECT_EQ(request_text("GET //a%2f%2F/\xc3\xa4?x=%zz HTTP/1.1\r\nB: 2\r\nHost: a\r\nA:1\r\nb:  3  \r\n\r\n"),
-            "GET //a%2f%2F/\xc3\xa4?x=%zz HTTP/1.1\r\nHost: a\r\nB: 2\r\nA: 1\r\nb: 3\r\n\r\n");
+  EXPECT_EQ(
+      request_text("GET //a%2f%2F/\xc3\xa4?x=%zz HTTP/1.1\r\nB: 2\r\nHost: a\r\nA:1\r\nb:  3  \r\n\r\n"),
+      "GET //a%2f%2F/\xc3\xa4?x=%zz HTTP/1.1\r\nHost: a\r\nB: 2\r\nA: 1\r\nb: 3\r\n\r\n");
 }
 
 TEST(WrittenRequests, E18_HaveOneHostThatIsTheTargetsAuthority) {
@@ -38,15 +38,18 @@ TEST(WrittenRequests, E18_HaveOneHostThatIsTheTargetsAuthority) {
 }
 
 TEST(WrittenRequests, LoseTheFieldsOfOneConnection) {
-  EXPECT_EQ(request_text("GET / HTTP/1.1\r\nHost: a\r\nConnection: close, X-Hop\r\nX-Hop: 1\r\nKeep-Alive: timeout=5\r\n"
-                         "Proxy-Connection: x\r\nProxy-Authorization: y\r\nProxy: z\r\nUpgrade: h2c\r\nStay: 1\r\n\r\n"),
-            "GET / HTTP/1.1\r\nHost: a\r\nStay: 1\r\n\r\n");
+  EXPECT_EQ(
+      request_text(
+          "GET / HTTP/1.1\r\nHost: a\r\nConnection: close, X-Hop\r\nX-Hop: 1\r\nKeep-Alive: timeout=5\r\n"
+          "Proxy-Connection: x\r\nProxy-Authorization: y\r\nProxy: z\r\nUpgrade: h2c\r\nStay: 1\r\n\r\n"),
+      "GET / HTTP/1.1\r\nHost: a\r\nStay: 1\r\n\r\n");
 }
 
 TEST(WrittenRequests, E12_PassTeTrailersAndNothingElseOfTe) {
   EXPECT_EQ(request_text("GET / HTTP/1.1\r\nHost: a\r\nTE: trailers, deflate\r\n\r\n"),
             "GET / HTTP/1.1\r\nHost: a\r\nTE: trailers\r\nConnection: TE\r\n\r\n");
-  EXPECT_EQ(request_text("GET / HTTP/1.1\r\nHost: a\r\nTE: deflate\r\n\r\n"), "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_EQ(request_text("GET / HTTP/1.1\r\nHost: a\r\nTE: deflate\r\n\r\n"),
+            "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
 }
 
 TEST(WrittenRequests, E27_HaveExactlyOneFraming) {
@@ -57,13 +60,15 @@ TEST(WrittenRequests, E27_HaveExactlyOneFraming) {
 }
 
 TEST(WrittenRequests, AskForAnUpgrade) {
-  EXPECT_EQ(request_text("GET / HTTP/1.1\r\nHost: a\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n\r\n",
-                         ConnectionHeader::upgrade),
+  EXPECT_EQ(request_text(
+                "GET / HTTP/1.1\r\nHost: a\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n\r\n",
+                ConnectionHeader::upgrade),
             "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
 }
 
 TEST(WrittenResponses, E11_WithoutABodyCarryNoCodingAndNoLengthThatWouldLie) {
-  EXPECT_EQ(response_text("HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", BodyShape(), ConnectionHeader::none),
+  EXPECT_EQ(response_text("HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", BodyShape(),
+                          ConnectionHeader::none),
             "HTTP/1.1 204 No Content\r\n\r\n");
   EXPECT_EQ(response_text("HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\nETag: x\r\n\r\n", BodyShape(),
                           ConnectionHeader::none),
@@ -74,7 +79,8 @@ TEST(WrittenResponses, E11_WithoutABodyCarryNoCodingAndNoLengthThatWouldLie) {
 }
 
 TEST(WrittenResponses, SayHowTheConnectionGoesOn) {
-  const std::string head = "HTTP/1.1 200 OK\r\nConnection: close\r\nKeep-Alive: x\r\nContent-Length: 1\r\n\r\n";
+  const std::string head =
+      "HTTP/1.1 200 OK\r\nConnection: close\r\nKeep-Alive: x\r\nContent-Length: 1\r\n\r\n";
   const BodyShape one{Framing::length, 1};
   EXPECT_EQ(response_text(head, one, ConnectionHeader::none), "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n");
   EXPECT_EQ(response_text(head, one, ConnectionHeader::close),

@@ -37,7 +37,9 @@ void WireDecoder::finish() {
   if (in_body_ || !unread_.empty()) event("cut short");
 }
 
-bool WireDecoder::step() { return in_body_ ? step_body() : step_head(); }
+bool WireDecoder::step() {
+  return in_body_ ? step_body() : step_head();
+}
 
 bool WireDecoder::step_head() {
   if (kind_ == MessageKind::request && !scanner_.in_fields()) {
@@ -98,7 +100,8 @@ void WireDecoder::end_message() {
   if (!payload_.empty()) event("body " + std::exchange(payload_, {}));
   std::vector<Field> trailers;
   if (in_body_ && !parse_trailers(body_.trailer_section(), trailers)) return refuse("trailers");
-  for (const Field& field : trailers) event("trailer " + std::string(field.name) + "=" + std::string(field.value));
+  for (const Field& field : trailers)
+    event("trailer " + std::string(field.name) + "=" + std::string(field.value));
   in_body_ = false;
   event("end");
 }
@@ -109,7 +112,9 @@ void WireDecoder::refuse(std::string_view id) {
   event("refused " + std::string(id));
 }
 
-void WireDecoder::event(std::string_view text) { events_.append(text).append("\n"); }
+void WireDecoder::event(std::string_view text) {
+  events_.append(text).append("\n");
+}
 
 std::string decode_whole(MessageKind kind, std::string_view wire, bool head_request) {
   return decode_cut(kind, wire, wire.size(), head_request);
