@@ -34,6 +34,8 @@ std::unique_ptr<Command> make_edge_run_command();
 std::unique_ptr<Command> make_edge_start_command();
 std::unique_ptr<Command> make_edge_status_command();
 std::unique_ptr<Command> make_edge_stop_command();
+std::unique_ptr<Command> make_golden_refresh_command();
+std::unique_ptr<Command> make_golden_status_command();
 std::unique_ptr<Command> make_route_add_command();
 std::unique_ptr<Command> make_route_ls_command();
 std::unique_ptr<Command> make_route_rm_command();

@@ -61,7 +61,7 @@ class RunCommand final : public Command {
  private:
   Result<int> start(Services& services, const contract::Instruments& tools, const worktree::WrapperPlace& place) const {
     const bool has_terminal = ::isatty(STDIN_FILENO) == 1 && services.output().terminal();
-    const worktree::Wrapper wrapper(tools.runner, tools.environment);
+    const worktree::Wrapper wrapper(tools.runner, tools.environment, tools.stacks);
     auto command = wrapper.command_line(
         place, argv_, has_terminal ? worktree::Terminal::attached : worktree::Terminal::none);
     if (!command) return command.error();
