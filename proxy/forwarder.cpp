@@ -286,6 +286,8 @@ Task<void> Forwarding::answer(ProxyError error) {
   if (route_ != nullptr) {
     report.worktree = route_->worktree;
     upstream = router::to_string(route_->upstream);
+    // Where the connection led, if there was one: the container's name and address.
+    if (lease_) upstream += " (" + lease_.upstream().description + ")";
     report.upstream = upstream;
   }
   if (report.error.reason == ProxyReason::stack_starting) report.retry_after_seconds = 2;

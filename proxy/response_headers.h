@@ -1,6 +1,8 @@
 // What the edge changes in an upstream's response, so that one worktree cannot bind its siblings' browsers.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "proxy/forwarded_headers.h"

@@ -1,7 +1,9 @@
 // The keep-alive loop of one HTTP/1 client connection.
 #pragma once
 
-#include <optional>
+#include <chrono>
+#include <cstdint>
+#include <string>
 
 #include "base/task.h"
 #include "proxy/downstream_connection.h"

@@ -22,7 +22,8 @@ enum class Death { fin, rst };
 // Answers one request on each connection; with the next request's bytes it dies.
 ScriptedUpstream::Script die_with_the_second_request(Death death) {
   return [death](PeerConnection& connection, int /*number*/) {
-    connection.read_head();
+    const std::string length = field_of(connection.read_head(), "Content-Length");
+    if (!length.empty()) connection.read_bytes(std::stoul(length));
     connection.send(ok_response("ok"));
     connection.read_bytes(1);
     if (death == Death::rst) connection.rst();
