@@ -33,6 +33,8 @@ constexpr auto kTable = std::to_array<CommandEntry>({
     {"edge", make_edge_start_command},
     {"edge", make_edge_status_command},
     {"edge", make_edge_stop_command},
+    {"golden", make_golden_refresh_command},
+    {"golden", make_golden_status_command},
     {"route", make_route_add_command},
     {"route", make_route_ls_command},
     {"route", make_route_rm_command},

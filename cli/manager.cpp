@@ -12,7 +12,6 @@
 #include "worktree/git/checkout_resource.h"
 #include "worktree/route_resource.h"
 #include "worktree/seed/seed_resource.h"
-#include "worktree/stack/stack_kind.h"
 
 namespace hedge::cli {
 namespace {
@@ -36,12 +35,14 @@ Result<std::unique_ptr<Manager>> Manager::open(Services& services) {
   if (!program) return program.error();
   auto state = worktree::StateDatabase::open(*paths);
   if (!state) return state.error();
-  std::unique_ptr<Manager> manager(new Manager(services, *paths, std::move(*state), **routes));
-  manager->add_kinds(services, **routes, *program);
+  const worktree::StackSetup setup{{program->string(), "supervise"}, services.environment()};
+  std::unique_ptr<Manager> manager(new Manager(services, *paths, std::move(*state), **routes, setup));
+  manager->add_kinds(services, **routes, setup);
   return manager;
 }
 
-Manager::Manager(Services& services, config::Paths paths, worktree::StateDatabase state, router::RouteStore& routes)
+Manager::Manager(Services& services, config::Paths paths, worktree::StateDatabase state, router::RouteStore& routes,
+                 const worktree::StackSetup& setup)
     : paths_(std::move(paths)),
       state_(std::move(state)),
       registry_(state_, services.clock()),
@@ -49,15 +50,16 @@ Manager::Manager(Services& services, config::Paths paths, worktree::StateDatabas
       ports_(state_),
       git_(services.runner(), services.environment()),
       locks_(paths_),
+      stacks_(setup, paths_, services.runner()),
       narrator_([&output = services.output()](std::string_view text) { output.progress(text); }),
       lifecycle_({registry_, ledger_, git_, kinds_, locks_, narrator_}),
       instruments_{paths_, services.environment(), services.clock(), services.runner(), git_,   registry_, ledger_,
-                   ports_, lifecycle_,             kinds_,           locks_,            routes,
+                   ports_, lifecycle_, kinds_, stacks_, locks_, routes,
                    narrator_,
                    [&services]() -> Result<void> { return ensure_authority(services); }} {}
 
 // The order in which things are made; they are removed the other way round. A new kind is one line here.
-void Manager::add_kinds(Services& services, router::RouteStore& routes, const std::filesystem::path& program) {
+void Manager::add_kinds(Services& services, router::RouteStore& routes, const worktree::StackSetup& setup) {
   using namespace worktree;
   const Environment& environment = services.environment();
   CommandRunner& runner = services.runner();
@@ -67,9 +69,9 @@ void Manager::add_kinds(Services& services, router::RouteStore& routes, const st
   kinds_.add(std::make_unique<SeedKind>());
   kinds_.add(std::make_unique<EnvKind>(git_, locks_));
   kinds_.add(std::make_unique<DatabaseKind>(environment, paths_, runner));
-  kinds_.add(std::make_unique<CommandKind>(CommandTurn::before_stack, environment, paths_, runner));
-  kinds_.add(std::make_unique<StackKind>(StackSetup{{program.string(), "supervise"}, environment}, paths_, runner));
-  kinds_.add(std::make_unique<CommandKind>(CommandTurn::after_stack, environment, paths_, runner));
+  kinds_.add(std::make_unique<CommandKind>(CommandTurn::before_stack, environment, runner, stacks_));
+  kinds_.add(std::make_unique<StackKind>(setup, paths_, runner));
+  kinds_.add(std::make_unique<CommandKind>(CommandTurn::after_stack, environment, runner, stacks_));
   kinds_.add(std::make_unique<RouteKind>(routes, edge));
 }
 

@@ -13,6 +13,7 @@
 #include "worktree/lifecycle.h"
 #include "worktree/ports.h"
 #include "worktree/registry.h"
+#include "worktree/stack/stack_kind.h"
 #include "worktree/state_database.h"
 #include "worktree/worktree_locks.h"
 
@@ -35,8 +36,9 @@ class Manager {
   const worktree::WorktreeLocks& locks() const { return locks_; }
 
  private:
-  Manager(Services& services, config::Paths paths, worktree::StateDatabase state, router::RouteStore& routes);
-  void add_kinds(Services& services, router::RouteStore& routes, const std::filesystem::path& program);
+  Manager(Services& services, config::Paths paths, worktree::StateDatabase state, router::RouteStore& routes,
+          const worktree::StackSetup& setup);
+  void add_kinds(Services& services, router::RouteStore& routes, const worktree::StackSetup& setup);
 
   const config::Paths paths_;
   worktree::StateDatabase state_;
@@ -45,6 +47,7 @@ class Manager {
   worktree::Ports ports_;
   worktree::Git git_;
   worktree::WorktreeLocks locks_;
+  worktree::StackKind stacks_;  // for wrappers; the plan's own is one of kinds_
   worktree::ResourceKinds kinds_;
   contract::StepNarrator narrator_;
   worktree::Lifecycle lifecycle_;

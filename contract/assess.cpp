@@ -16,7 +16,9 @@ bool passes(const ContractResult& result, std::string_view id) {
 
 Capabilities capabilities_of(const Subject& subject, const ContractResult& result) {
   Capabilities out;
-  out.database = passes(result, "database.owner");
+  // The main checkout's is its own and not looked at; its migrations were asked of it.
+  const bool is_main = subject.record.kind == worktree::WorktreeKind::main;
+  out.database = passes(result, "database.owner") || (is_main && result.database && passes(result, "database.migrations"));
   out.database_tests = out.database && result.database && result.database->test;
   out.services = subject.config.stack.runtime != config::StackRuntime::none && !subject.evidence.engine_error;
   out.app_url = passes(result, "route.answers");

@@ -126,6 +126,8 @@ constexpr auto kRows = std::to_array<ErrorEntry>({
      "Install git 2.35 or newer.", "", failed},
     {"golden_failed", "The dump or the restore of the golden copy failed.", "Read the detail of the message.",
      "hedge golden status", failed},
+    {"golden_not_used", "Only PostgreSQL databases have a golden copy.",
+     "Set [database] engine to \"postgres\", or leave it: SQLite files are copied from main directly.", "", usage},
     {"golden_source_missing", "The main checkout's database does not exist.",
      "Create it, or correct [database] source.", "", failed},
     {"headers_too_large", "The request's header fields are larger than 64 KiB.",

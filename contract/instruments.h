@@ -24,6 +24,7 @@ struct Instruments {
   worktree::Ports& ports;
   worktree::Lifecycle& lifecycle;
   const worktree::ResourceKinds& kinds;
+  const worktree::ResourceKind& stacks;  // the one of them that makes stacks
   const worktree::WorktreeLocks& locks;
   router::RouteStore& routes;
   StepNarrator& narrator;

@@ -107,6 +107,10 @@ std::optional<DatabaseFacts> database_facts(const Subject& subject) {
   }
   facts.app = value_of(subject.plan.values, "database.name");
   facts.test = unless_empty(value_of(subject.plan.values, "database.test_name"));
+  if (subject.config.database.engine == config::DatabaseEngine::sqlite) {  // a name alone would be every worktree's
+    facts.app = (subject.record.path / facts.app).string();
+    if (facts.test) facts.test = (subject.record.path / *facts.test).string();
+  }
   return facts;
 }
 

@@ -1,5 +1,7 @@
 #include "contract/wrapper_place.h"
 
+#include <algorithm>
+
 #include "worktree/commands/wrapper.h"
 #include "worktree/env_file.h"
 
@@ -36,8 +38,12 @@ Result<worktree::WrapperPlace> wrapper_place(const Instruments& tools, const Sub
   }
   const std::string name = service.value_or(default_service(subject.config));
   if (name.empty()) return place;
-  place->service = worktree::ServicePlace{subject.names.compose_project, subject.record.path,
-                                          tools.paths.stacks_directory() / subject.record.id / "compose.json", name};
+  const auto stack = std::find_if(subject.plan.steps.begin(), subject.plan.steps.end(),
+                                  [](const worktree::ResourceSpec& step) { return step.kind == "stack"; });
+  if (stack == subject.plan.steps.end()) {
+    return Error(ErrorKind::refused, "the worktree was made without a stack").with_id("stack_stopped");
+  }
+  place->service = worktree::ServicePlace{*stack, subject.record, name};
   return place;
 }
 

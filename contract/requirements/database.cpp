@@ -39,6 +39,12 @@ CheckOutcome check_owner(const std::vector<const ObservedResource*>& databases) 
   return CheckOutcome::pass(details);
 }
 
+std::string why_no_database(const CheckContext& context) {
+  return context.subject.config.database.engine == config::DatabaseEngine::none
+             ? "[database] engine is \"none\""
+             : "the main checkout's databases are its own: nothing is made or removed there";
+}
+
 CheckOutcome check_command(const CheckContext& context, std::string_view name, std::string_view missing_id) {
   for (const ObservedResource* command : resources_of(context.observations, "command")) {
     if (command->spec.name == name) return outcome_of(*command, missing_id);
@@ -53,7 +59,7 @@ void add_database_requirements(const CheckContext& context, std::vector<Requirem
                        CheckOutcome (*check)(const std::vector<const ObservedResource*>&)) {
     out.push_back({std::move(id), std::move(title), Severity::required, std::move(needs), [&context, check] {
                      const auto databases = resources_of(context.observations, "database");
-                     if (databases.empty()) return CheckOutcome::skip("[database] engine is \"none\"");
+                     if (databases.empty()) return CheckOutcome::skip(why_no_database(context));
                      return check(databases);
                    }});
   };

@@ -6,7 +6,7 @@ namespace hedge::contract {
 namespace {
 
 CheckOutcome run_check(const CheckContext& context, const config::CheckConfig& check) {
-  const worktree::Wrapper wrapper(context.tools.runner, context.tools.environment);
+  const worktree::Wrapper wrapper(context.tools.runner, context.tools.environment, context.tools.stacks);
   auto place = check.service ? wrapper_place(context.tools, context.subject, check.service)
                              : host_place(context.tools, context.subject);
   if (!place) return CheckOutcome::unknown(place.error());

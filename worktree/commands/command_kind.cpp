@@ -35,7 +35,7 @@ std::string service_for(const config::ProjectConfig& config) {
 }
 
 json parameters_of(const KnownCommand& known, const config::NamedCommand& command, const PlanInput& input,
-                   const Variables& variables) {
+                   const Variables& variables, const std::vector<ResourceSpec>& stack) {
   const config::NamedCommand* check = *known.check == '\0' ? nullptr : input.config.find_command(known.check);
   const std::string service = service_for(input.config);
   json out = {{"argv", command.argv},
@@ -43,14 +43,14 @@ json parameters_of(const KnownCommand& known, const config::NamedCommand& comman
               {"lockfiles", known.reads_lockfiles ? input.config.seed.lockfiles : std::vector<std::string>{}},
               {"stamp", check == nullptr},
               {"variables", variables}};
-  if (!service.empty()) {
+  if (!service.empty() && !stack.empty()) {
     out["service"] = service;
-    out["project"] = input.names.compose_project;
+    out["stack"] = {stack.front().kind, stack.front().name, stack.front().parameters};
   }
   return out;
 }
 
-Result<ProjectCommandSpec> spec_from(const ResourceSpec& spec, const WorktreeRecord& record, const config::Paths& paths) {
+Result<ProjectCommandSpec> spec_from(const ResourceSpec& spec, const WorktreeRecord& record) {
   const json parameters = json::parse(spec.parameters, nullptr, false);
   const Error broken =
       Error(ErrorKind::corrupt, "the ledger's entry of command " + spec.name + " cannot be read").with_id("state_unreadable");
@@ -64,9 +64,11 @@ Result<ProjectCommandSpec> spec_from(const ResourceSpec& spec, const WorktreeRec
     const auto variables = parameters.at("variables").get<Variables>();
     out.place.variables = expand_variables(variables, record);
     if (parameters.contains("service")) {
-      out.place.service = ServicePlace{parameters.at("project").get<std::string>(), record.path,
-                                       paths.stacks_directory() / record.id / "compose.json",
-                                       parameters.at("service").get<std::string>()};
+      const json& stack = parameters.at("stack");
+      out.place.service = ServicePlace{
+          {stack.at(0).get<std::string>(), stack.at(1).get<std::string>(), stack.at(2).get<std::string>()},
+          record,
+          parameters.at("service").get<std::string>()};
     }
   } catch (const json::exception&) {
     return broken;
@@ -91,18 +93,20 @@ Result<std::vector<ResourceSpec>> CommandKind::plan(const PlanInput& input, cons
   if (!is_our_turn || (in_container && input.record.stack == StackWish::without_stack)) return out;
   auto variables = plan_variables(input, values);
   if (!variables) return variables.error();
+  auto stack = stacks_.plan(input, values);
+  if (!stack) return stack.error();
   for (const KnownCommand& known : kKnown) {
     const config::NamedCommand* command = input.config.find_command(known.name);
     if (command == nullptr) continue;
-    out.push_back({kind(), known.name, parameters_of(known, *command, input, *variables).dump(-1, ' ', false, kReplace)});
+    out.push_back({kind(), known.name, parameters_of(known, *command, input, *variables, *stack).dump(-1, ' ', false, kReplace)});
   }
   return out;
 }
 
 Result<std::unique_ptr<Resource>> CommandKind::make(const ResourceSpec& spec, const WorktreeRecord& record) const {
-  auto parsed = spec_from(spec, record, paths_);
+  auto parsed = spec_from(spec, record);
   if (!parsed) return parsed.error();
-  return std::unique_ptr<Resource>(std::make_unique<ProjectCommand>(std::move(*parsed), environment_, runner_));
+  return std::unique_ptr<Resource>(std::make_unique<ProjectCommand>(std::move(*parsed), environment_, runner_, stacks_));
 }
 
 }  // namespace hedge::worktree

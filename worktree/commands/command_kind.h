@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/subprocess.h"
-#include "config/paths.h"
 #include "worktree/resource_kind.h"
 
 namespace hedge::worktree {
@@ -19,9 +18,9 @@ enum class CommandTurn { before_stack, after_stack };
 // `migrate_check` it runs once.
 class CommandKind final : public ResourceKind {
  public:
-  // Lifetime: `paths` and `runner` outlive the kind and what it makes. `environment`: the caller's.
-  CommandKind(CommandTurn turn, Environment environment, const config::Paths& paths, CommandRunner& runner)
-      : turn_(turn), environment_(std::move(environment)), paths_(paths), runner_(runner) {}
+  // Lifetime: `runner` and `stacks` outlive the kind and what it makes. `environment`: the caller's.
+  CommandKind(CommandTurn turn, Environment environment, CommandRunner& runner, const ResourceKind& stacks)
+      : turn_(turn), environment_(std::move(environment)), runner_(runner), stacks_(stacks) {}
 
   std::string kind() const override { return "command"; }
   void publish(const PlanInput& input, Values& values) const override;
@@ -31,8 +30,8 @@ class CommandKind final : public ResourceKind {
  private:
   CommandTurn turn_;
   Environment environment_;
-  const config::Paths& paths_;
   CommandRunner& runner_;
+  const ResourceKind& stacks_;
 };
 
 }  // namespace hedge::worktree

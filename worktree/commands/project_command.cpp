@@ -18,8 +18,9 @@ std::string last_words(const CommandOutput& output) { return tail_of(output.err.
 
 }  // namespace
 
-ProjectCommand::ProjectCommand(ProjectCommandSpec spec, Environment environment, CommandRunner& runner)
-    : spec_(std::move(spec)), environment_(std::move(environment)), wrapper_(runner, environment_) {}
+ProjectCommand::ProjectCommand(ProjectCommandSpec spec, Environment environment, CommandRunner& runner,
+                               const ResourceKind& stacks)
+    : spec_(std::move(spec)), environment_(std::move(environment)), wrapper_(runner, environment_, stacks) {}
 
 Result<Finding> ProjectCommand::check() { return spec_.stamp.empty() ? check_by_command() : check_stamp(); }
 

@@ -25,8 +25,8 @@ struct ProjectCommandSpec {
 
 class ProjectCommand final : public Resource {
  public:
-  // Lifetime: `runner` outlives the resource.
-  ProjectCommand(ProjectCommandSpec spec, Environment environment, CommandRunner& runner);
+  // Lifetime: `runner` and `stacks` outlive the resource.
+  ProjectCommand(ProjectCommandSpec spec, Environment environment, CommandRunner& runner, const ResourceKind& stacks);
 
   std::string kind() const override { return "command"; }
   std::string name() const override { return spec_.name; }

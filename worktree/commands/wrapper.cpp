@@ -1,8 +1,7 @@
 #include "worktree/commands/wrapper.h"
 
-#include "worktree/resource_kind.h"
 #include "worktree/stack/child_environment.h"
-#include "worktree/stack/compose_tool.h"
+#include "worktree/stack/compose_stack.h"
 
 namespace hedge::worktree {
 
@@ -22,15 +21,16 @@ Result<CommandLine> Wrapper::command_line(const WrapperPlace& place, const std::
     command.environment = environment_for_process(environment_, place.variables);
     return command;
   }
-  auto tool = ComposeTool::detect(runner_, environment_for_compose(environment_));
-  if (!tool) return tool.error();
-  std::vector<std::string> verb{"exec"};
-  if (terminal == Terminal::none) verb.emplace_back("-T");
+  auto resource = stacks_.make(place.service->stack, place.service->record);
+  if (!resource) return resource.error();
+  const auto* containers = dynamic_cast<const ComposeStack*>(resource->get());
+  if (containers == nullptr) {
+    return Error(ErrorKind::invalid_input, "the worktree has no containers").with_id("service_unknown");
+  }
   // The container has its environment from its own configuration: passing ours on the command line would show secrets in
   // the process list.
-  verb.push_back(place.service->service);
-  verb.insert(verb.end(), argv.begin(), argv.end());
-  return tool->command({place.service->project, place.service->project_directory, {place.service->compose_file}}, verb);
+  return containers->command_in(place.service->service, argv,
+                                terminal == Terminal::none ? Interaction::none : Interaction::terminal);
 }
 
 Result<CommandOutput> Wrapper::run(const WrapperPlace& place, const std::vector<std::string>& argv,

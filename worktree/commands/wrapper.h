@@ -12,14 +12,14 @@
 #include "base/subprocess.h"
 #include "worktree/env_format.h"
 #include "worktree/record.h"
+#include "worktree/resource_kind.h"
 
 namespace hedge::worktree {
 
 // The container to run in.
 struct ServicePlace {
-  std::string project;                    // Compose's project name
-  std::filesystem::path project_directory;
-  std::filesystem::path compose_file;     // the generated one
+  ResourceSpec stack;  // of a compose stack
+  WorktreeRecord record;
   std::string service;
 };
 
@@ -36,10 +36,11 @@ enum class Terminal { none, attached };
 
 class Wrapper {
  public:
-  // `environment`: the caller's. Lifetime: `runner` outlives the wrapper.
-  Wrapper(CommandRunner& runner, const Environment& environment) : runner_(runner), environment_(environment) {}
+  // `environment`: the caller's. `stacks` makes the stack whose container is meant. Lifetime: all three outlive the wrapper.
+  Wrapper(CommandRunner& runner, const Environment& environment, const ResourceKind& stacks)
+      : runner_(runner), environment_(environment), stacks_(stacks) {}
 
-  // Runs to the end, standard input empty. Errors: see run_command(); those of ComposeTool::detect().
+  // Runs to the end, standard input empty. Errors: see run_command(); those of ComposeStack::command_in().
   Result<CommandOutput> run(const WrapperPlace& place, const std::vector<std::string>& argv,
                             std::chrono::milliseconds limit) const;
   // What to start for a person, with streams inherited. Inside a container a terminal is made only with Terminal::attached.
@@ -48,6 +49,7 @@ class Wrapper {
  private:
   CommandRunner& runner_;
   const Environment& environment_;
+  const ResourceKind& stacks_;
 };
 
 }  // namespace hedge::worktree
