@@ -22,11 +22,19 @@ UpstreamAnswer fixed_address(std::optional<Endpoint> endpoint, const std::string
   return resolved(text, {*endpoint}, text);
 }
 
-UpstreamAnswer from_dns(const router::DnsUpstream& upstream, const DnsAnswer& found) {
+Resolution failed(ProxyReason reason, std::string detail, std::string fix, bool is_silence) {
+  return {ProxyError{reason, std::move(detail), std::move(fix)}, 0, is_silence};
+}
+
+Resolution from_dns(const router::DnsUpstream& upstream, const DnsAnswer& found) {
   const std::string written = upstream.name + ":" + std::to_string(upstream.port);
-  if (found.status != DnsStatus::found) {
-    return ProxyError{ProxyReason::upstream_unresolved, "the name " + upstream.name + " has no address: " + found.reason,
-                      "start what the route points at, or remove the route with `hedge route rm`"};
+  if (found.status == DnsStatus::no_answer) {
+    return failed(ProxyReason::upstream_unresolved, "nobody says what " + upstream.name + " is: " + found.reason,
+                  "check the name servers (edge.dns_servers, or those of the system)", true);
+  }
+  if (found.status == DnsStatus::not_found) {
+    return failed(ProxyReason::upstream_unresolved, "the name " + upstream.name + " has no address: " + found.reason,
+                  "start what the route points at, or remove the route with `hedge route rm`", false);
   }
   std::vector<Endpoint> endpoints;
   std::string identity;
@@ -37,7 +45,23 @@ UpstreamAnswer from_dns(const router::DnsUpstream& upstream, const DnsAnswer& fo
     if (!identity.empty()) identity += ',';
     identity += endpoint->to_string();
   }
-  return resolved(identity, std::move(endpoints), written + " (" + identity + ")");
+  return {resolved(identity, std::move(endpoints), written + " (" + identity + ")"), 0, false};
+}
+
+Resolution from_source(UpstreamAnswer answer) {
+  const auto* error = std::get_if<ProxyError>(&answer);
+  const bool silence = error != nullptr && (error->reason == ProxyReason::engine_not_running ||
+                                            error->reason == ProxyReason::engine_unresponsive);
+  return {std::move(answer), 0, silence};
+}
+
+Resolution gave_up(const std::string& key) {
+  if (key.starts_with("docker:")) {
+    return failed(ProxyReason::engine_unresponsive, "the container engine says nothing about " + key + " within the limit",
+                  "see whether `docker ps` answers", true);
+  }
+  return failed(ProxyReason::upstream_unresolved, "no name server answers about " + key + " within the limit",
+                "check the name servers (edge.dns_servers, or those of the system)", true);
 }
 
 }  // namespace
@@ -49,11 +73,11 @@ Resolver::~Resolver() = default;
 
 Task<Resolution> Resolver::resolve(const router::Upstream& upstream) {
   if (const auto* tcp = std::get_if<router::TcpUpstream>(&upstream)) {
-    Resolution fixed{fixed_address(Endpoint::from_ip(tcp->ip, tcp->port), tcp->ip), Deadline::kNever};
+    Resolution fixed{fixed_address(Endpoint::from_ip(tcp->ip, tcp->port), tcp->ip), Deadline::kNever, false};
     co_return fixed;
   }
   if (const auto* local = std::get_if<router::UnixUpstream>(&upstream)) {
-    Resolution fixed{fixed_address(Endpoint::from_unix_path(local->path), local->path), Deadline::kNever};
+    Resolution fixed{fixed_address(Endpoint::from_unix_path(local->path), local->path), Deadline::kNever, false};
     co_return fixed;
   }
   co_return co_await ask(router::to_string(upstream), upstream);
@@ -63,7 +87,7 @@ Task<Resolution> Resolver::ask(std::string key, router::Upstream upstream) {
   std::unique_ptr<Entry>& slot = entries_[key];
   if (slot == nullptr) slot = std::make_unique<Entry>(reactor_);
   Entry& entry = *slot;
-  if (entry.query == 0 && reactor_.now() >= entry.fresh_until) {
+  if (entry.query == 0 && reactor_.now() >= entry.last.fresh_until) {
     const std::uint64_t query = next_query_++;
     entry.query = query;
     stats_.resolves.add();
@@ -75,14 +99,9 @@ Task<Resolution> Resolver::ask(std::string key, router::Upstream upstream) {
     const bool answered = co_await entry.answered.wait(settings_.limits.resolve);
     --entry.waiting;
     // A source that says nothing within the limit has answered with that; everybody who waits is told.
-    if (!answered && entry.query == query) {
-      finish(key, query,
-             ProxyError{ProxyReason::upstream_timeout, "no answer about " + key + " within the limit",
-                        "check the name server or the container engine"});
-    }
+    if (!answered && entry.query == query) finish(key, query, gave_up(key));
   }
-  Resolution resolution{entry.answer, entry.fresh_until};
-  co_return resolution;
+  co_return entry.last;
 }
 
 void Resolver::start_query(const std::string& key, const router::Upstream& upstream, std::uint64_t query) {
@@ -97,7 +116,7 @@ void Resolver::start_dns(const std::string& key, const router::DnsUpstream& upst
   if (ares_ == nullptr) {
     Result<std::unique_ptr<AresChannel>> channel = AresChannel::create(reactor_, settings_.name_servers);
     if (!channel) {
-      finish(key, query, ProxyError{ProxyReason::upstream_unresolved, channel.error().to_string(), {}});
+      finish(key, query, failed(ProxyReason::upstream_unresolved, channel.error().to_string(), {}, true));
       return;
     }
     ares_ = std::move(channel).value();
@@ -110,36 +129,36 @@ void Resolver::start_dns(const std::string& key, const router::DnsUpstream& upst
 void Resolver::start_docker(const std::string& key, const router::DockerUpstream& upstream, std::uint64_t query) {
   if (docker_ == nullptr) {
     finish(key, query,
-           ProxyError{ProxyReason::engine_not_installed, "no container engine is configured", "set edge.docker_host"});
+           failed(ProxyReason::engine_not_installed, "no container engine is configured", "set edge.docker_host", false));
     return;
   }
   // The reply comes from another thread; messages run only while the worker, and so this resolver, lives.
   docker_->resolve(upstream, [this, &reactor = reactor_, key, query](UpstreamAnswer answer) {
-    reactor.post([this, key, query, answer = std::move(answer)] { finish(key, query, answer); });
+    reactor.post([this, key, query, answer = std::move(answer)] { finish(key, query, from_source(answer)); });
   });
 }
 
-void Resolver::finish(const std::string& key, std::uint64_t query, UpstreamAnswer answer) {
+void Resolver::finish(const std::string& key, std::uint64_t query, Resolution resolution) {
   const auto found = entries_.find(key);
   // A late answer to a question that was given up, or asked anew since.
   if (found == entries_.end() || found->second->query != query) return;
   Entry& entry = *found->second;
   entry.query = 0;
-  const bool good = std::holds_alternative<ResolvedUpstreamPtr>(answer);
+  const bool good = std::holds_alternative<ResolvedUpstreamPtr>(resolution.answer);
   const auto lives = good ? settings_.limits.resolve_ttl : settings_.limits.resolve_failure_ttl;
-  entry.answer = std::move(answer);
-  entry.fresh_until = reactor_.now() + lives.count();
+  entry.last = std::move(resolution);
+  entry.last.fresh_until = reactor_.now() + lives.count();
   entry.answered.notify_all();
 }
 
 void Resolver::forget(const router::Upstream& upstream) {
   const auto found = entries_.find(router::to_string(upstream));
-  if (found != entries_.end()) found->second->fresh_until = 0;
+  if (found != entries_.end()) found->second->last.fresh_until = 0;
 }
 
 void Resolver::forget_docker_answers() {
   for (const auto& [key, entry] : entries_) {
-    if (key.starts_with("docker:")) entry->fresh_until = 0;
+    if (key.starts_with("docker:")) entry->last.fresh_until = 0;
   }
 }
 
@@ -147,7 +166,7 @@ void Resolver::sweep() {
   const Millis now = reactor_.now();
   std::erase_if(entries_, [now](const auto& item) {
     const Entry& entry = *item.second;
-    return entry.query == 0 && entry.waiting == 0 && entry.fresh_until <= now;
+    return entry.query == 0 && entry.waiting == 0 && entry.last.fresh_until <= now;
   });
 }
 

@@ -21,6 +21,8 @@ struct Resolution {
   UpstreamAnswer answer;
   // Until when the answer may be used again, on the reactor's clock.
   Millis fresh_until = 0;
+  // It is an error only because nobody answered: what was known before may still be right.
+  bool is_silence = false;
 };
 
 // Single-threaded; one a worker. Nothing is resolved before somebody asks.
@@ -47,8 +49,7 @@ class Resolver {
  private:
   struct Entry {
     explicit Entry(Reactor& reactor) : answered(reactor) {}
-    UpstreamAnswer answer;
-    Millis fresh_until = 0;
+    Resolution last;
     std::uint64_t query = 0;  // the running one's number; 0: none
     std::uint32_t waiting = 0;
     Signal answered;
@@ -58,7 +59,7 @@ class Resolver {
   void start_query(const std::string& key, const router::Upstream& upstream, std::uint64_t query);
   void start_dns(const std::string& key, const router::DnsUpstream& upstream, std::uint64_t query);
   void start_docker(const std::string& key, const router::DockerUpstream& upstream, std::uint64_t query);
-  void finish(const std::string& key, std::uint64_t query, UpstreamAnswer answer);
+  void finish(const std::string& key, std::uint64_t query, Resolution resolution);
 
   Reactor& reactor_;
   const EdgeSettings& settings_;

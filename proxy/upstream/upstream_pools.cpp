@@ -25,16 +25,6 @@ std::pair<std::string_view, std::uint16_t> parts(const router::Upstream& upstrea
   return {};
 }
 
-// No server said that the upstream does not exist; a connection that stands is better knowledge than that.
-bool is_only_silence(const ProxyError& error) {
-  switch (error.reason) {
-    case ProxyReason::upstream_timeout:
-    case ProxyReason::engine_not_running:
-    case ProxyReason::engine_unresponsive: return true;
-    default: return false;
-  }
-}
-
 }  // namespace
 
 // --- UpstreamPool ---
@@ -150,13 +140,14 @@ Task<LeaseResult> UpstreamPools::lease(const router::Route& route, LeaseKind kin
   const auto start = Now::now();
   Resolution resolution = co_await resolver_.resolve(route.upstream);
   timings.resolve = since(start);
-  if (const auto* error = std::get_if<ProxyError>(&resolution.answer)) {
+  if (auto* error = std::get_if<ProxyError>(&resolution.answer)) {
     const auto last = known_.find(route.upstream);
-    if (kind == LeaseKind::any && last != known_.end() && is_only_silence(*error)) {
+    // Nobody said that the upstream is gone; a connection that stands is better knowledge than that.
+    if (kind == LeaseKind::any && last != known_.end() && resolution.is_silence) {
       UpstreamLease lease = take_idle(last->second);
       if (lease) co_return lease;
     }
-    co_return std::move(*std::get_if<ProxyError>(&resolution.answer));
+    co_return std::move(*error);
   }
   Known& known = known_[route.upstream];
   known.upstream = std::get<ResolvedUpstreamPtr>(std::move(resolution.answer));
