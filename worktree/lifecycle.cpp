@@ -44,7 +44,7 @@ Result<void> Lifecycle::follow_branches(const std::filesystem::path& repository)
                               place->branch != record.branch;
     if (!is_elsewhere || record.kind == WorktreeKind::main) continue;
     record.branch = place->branch;
-    record.branch_origin = BranchOrigin::existing;
+    record.branch_origin = BranchOrigin::none;  // not this birth's: it stays when the worktree goes
     if (auto updated = parts_.registry.update(record); !updated) return updated;
   }
   return {};

@@ -14,8 +14,9 @@ namespace hedge::worktree {
 enum class WorktreeKind { linked, main };
 // `creating`: a run has begun and not yet reported ready. `destroying`: something of it may still exist.
 enum class WorktreeState { creating, ready, destroying };
-// Who made the branch: a branch that this worktree's birth made may be removed with it, if nothing was
-// committed on it.
+// Who made the branch. One that the birth made (`ours`) goes with the worktree if nothing was committed on
+// it, one that was there (`existing`) only if it has moved and is integrated, any other (`none`: adopted,
+// switched to) never.
 enum class BranchOrigin { ours, existing, none };
 enum class StackWish { with_stack, without_stack };
 

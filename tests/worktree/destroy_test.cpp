@@ -183,6 +183,20 @@ TEST_F(DestroyTest, ABranchThatWasThereBeforeStays) {
   EXPECT_TRUE(has_branch("theirs"));
 }
 
+TEST_F(DestroyTest, ABranchThatTheWorktreeWasSwitchedToStays) {
+  world_.git(repository_, {"switch", "-q", "-c", "develop"});
+  world_.commit_file(repository_, "work", "w\n");
+  world_.git(repository_, {"switch", "-q", "main"});
+  world_.git(repository_, {"merge", "-q", "--no-ff", "-m", "merge", "develop"});
+  world_.git(path_, {"switch", "-q", "develop"});
+  const auto again = manager_.create(repository_, "develop");
+  ASSERT_TRUE(again) << again.error().to_string();
+  EXPECT_EQ(again->record.id, record_.id);
+  ASSERT_TRUE(manager_.destroy(repository_, "develop"));
+  EXPECT_TRUE(has_branch("develop"));
+  EXPECT_FALSE(has_branch("x")) << "the birth's own, still empty";
+}
+
 TEST_F(DestroyTest, ALockThatIsNotOursIsRespected) {
   world_.git(repository_, {"worktree", "unlock", path_.string()});
   world_.git(repository_, {"worktree", "lock", "--reason", "on a stick", path_.string()});
