@@ -33,8 +33,8 @@ std::string golden_name_of(const config::DatabaseConfig& database, const std::st
 }
 
 // As an application reads it: without the administrator's name and password.
-std::string postgres_url(const std::string& user, const PgAddress& server, const std::optional<std::string>& app_address,
-                         const std::string& database) {
+std::string postgres_url(const std::string& user, const PgAddress& server,
+                         const std::optional<std::string>& app_address, const std::string& database) {
   if (!app_address && server.host.starts_with('/')) {
     const std::string port = server.port.empty() ? std::string() : "&port=" + server.port;
     return "postgresql://" + user + "@/" + database + "?host=" + server.host + port;
@@ -91,7 +91,8 @@ void find_admin(const Json& json, const Environment& environment, PostgresSpec& 
   spec.golden.admin.url = kept ? *kept : json.at("admin_url").get<std::string>();
 }
 
-PostgresSpec postgres_from(const Json& json, const WorktreeRecord& record, const Environment& environment, const fs::path& state) {
+PostgresSpec postgres_from(const Json& json, const WorktreeRecord& record, const Environment& environment,
+                           const fs::path& state) {
   PostgresSpec spec;
   spec.id = record.id;
   spec.role = json.at("role").get<std::string>();
@@ -115,9 +116,12 @@ DatabaseKind::DatabaseKind(Environment environment, const config::Paths& paths, 
 
 void DatabaseKind::publish(const PlanInput& input, Values& values) const {
   switch (input.config.database.engine) {
-    case config::DatabaseEngine::none: return;
-    case config::DatabaseEngine::sqlite: return publish_sqlite(input, values);
-    case config::DatabaseEngine::postgres: return publish_postgres(input, environment_, values);
+    case config::DatabaseEngine::none:
+      return;
+    case config::DatabaseEngine::sqlite:
+      return publish_sqlite(input, values);
+    case config::DatabaseEngine::postgres:
+      return publish_postgres(input, environment_, values);
   }
 }
 
@@ -143,22 +147,25 @@ Result<std::vector<ResourceSpec>> DatabaseKind::plan(const PlanInput& input, con
   return std::vector<ResourceSpec>{{kind(), input.names.database, json.dump()}};
 }
 
-Result<std::unique_ptr<Resource>> DatabaseKind::make(const ResourceSpec& spec, const WorktreeRecord& record) const {
+Result<std::unique_ptr<Resource>> DatabaseKind::make(const ResourceSpec& spec,
+                                                     const WorktreeRecord& record) const {
   try {
     const Json json = Json::parse(spec.parameters);
     const fs::path state = paths_.state / "databases";
     if (json.at("engine") == "sqlite") {
       return std::unique_ptr<Resource>(std::make_unique<SqliteData>(sqlite_from(json, record, state)));
     }
-    return std::unique_ptr<Resource>(std::make_unique<PostgresData>(postgres_from(json, record, environment_, state), runner_));
+    return std::unique_ptr<Resource>(
+        std::make_unique<PostgresData>(postgres_from(json, record, environment_, state), runner_));
   } catch (const Json::exception& problem) {
-    return Error(ErrorKind::corrupt, std::string("the recorded database cannot be understood: ") + problem.what())
+    return Error(ErrorKind::corrupt,
+                 std::string("the recorded database cannot be understood: ") + problem.what())
         .with_id("state_unreadable");
   }
 }
 
-GoldenSpec golden_of(const config::ProjectConfig& config, const std::string& app, const Environment& environment,
-                     const config::Paths& paths) {
+GoldenSpec golden_of(const config::ProjectConfig& config, const std::string& app,
+                     const Environment& environment, const config::Paths& paths) {
   GoldenSpec golden;
   golden.admin.url = admin_url_of(config.database, environment);
   golden.admin.database = "postgres";

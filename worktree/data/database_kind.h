@@ -11,7 +11,8 @@
 
 namespace hedge::worktree {
 
-// Publishes database.url, database.direct_url, database.name, database.test_url, database.test_name. URLs of PostgreSQL hold
+// Publishes database.url, database.direct_url, database.name, database.test_url, database.test_name. URLs of
+// PostgreSQL hold
 // `{secret.postgres}` for the password.
 class DatabaseKind final : public ResourceKind {
  public:
@@ -21,7 +22,8 @@ class DatabaseKind final : public ResourceKind {
   std::string kind() const override { return "database"; }
   void publish(const PlanInput& input, Values& values) const override;
   Result<std::vector<ResourceSpec>> plan(const PlanInput& input, const Values& values) const override;
-  Result<std::unique_ptr<Resource>> make(const ResourceSpec& spec, const WorktreeRecord& record) const override;
+  Result<std::unique_ptr<Resource>> make(const ResourceSpec& spec,
+                                         const WorktreeRecord& record) const override;
 
  private:
   Environment environment_;
@@ -30,7 +32,7 @@ class DatabaseKind final : public ResourceKind {
 };
 
 // For `hedge golden refresh|status`. Requires: engine postgres; `app` is the app's part of names.
-GoldenSpec golden_of(const config::ProjectConfig& config, const std::string& app, const Environment& environment,
-                     const config::Paths& paths);
+GoldenSpec golden_of(const config::ProjectConfig& config, const std::string& app,
+                     const Environment& environment, const config::Paths& paths);
 
 }  // namespace hedge::worktree

@@ -52,11 +52,17 @@ enum class LockWish { now, wait };
 class Refresh {
  public:
   Refresh(const GoldenSpec& spec, CommandRunner& runner, PgConnection& admin)
-      : spec_(spec), runner_(runner), admin_(admin), scratch_(spec), next_(spec.name + "_next"), previous_(spec.name + "_prev") {}
+      : spec_(spec),
+        runner_(runner),
+        admin_(admin),
+        scratch_(spec),
+        next_(spec.name + "_next"),
+        previous_(spec.name + "_prev") {}
 
   // One refresh at a time on the whole server, as long as the connection lives.
   Result<void> lock(LockWish wish) {
-    if (wish == LockWish::wait) return admin_.execute("SELECT pg_advisory_lock(hashtextextended($1, 0))", {lock_name()}, spec_.limit);
+    if (wish == LockWish::wait)
+      return admin_.execute("SELECT pg_advisory_lock(hashtextextended($1, 0))", {lock_name()}, spec_.limit);
     const auto got = admin_.query("SELECT pg_try_advisory_lock(hashtextextended($1, 0))", {lock_name()});
     if (!got) return got.error();
     if (got->front()[0] == "t") return {};
@@ -87,7 +93,8 @@ class Refresh {
     if (!facts) return facts.error();
     // Between its creation and its comment it can be told by its role, which nobody else has.
     if (!*facts || parse_tag((*facts)->tag) || (*facts)->owner == spec_.role()) return {};
-    return Error(ErrorKind::conflict, "the database " + name + " is not a golden copy").with_id("ownership_conflict");
+    return Error(ErrorKind::conflict, "the database " + name + " is not a golden copy")
+        .with_id("ownership_conflict");
   }
 
   // Connects as we did; the password travels in the environment, which only this user can read.
@@ -115,19 +122,22 @@ class Refresh {
     const auto source = fetch_database(admin_, spec_.source);
     if (!source) return source.error();
     if (!*source) {
-      return Error(ErrorKind::not_found, "the database " + spec_.source + " does not exist").with_id("golden_source_missing");
+      return Error(ErrorKind::not_found, "the database " + spec_.source + " does not exist")
+          .with_id("golden_source_missing");
     }
     // Subscriptions would make the copy take the original's changes away.
-    const auto dumped = run_tool({"pg_dump", "-w", "-Fc", "--no-owner", "--no-subscriptions", "--no-publications",
-                                  "--no-security-labels", "-f", scratch_.dump().string(), "-d", spec_.source});
+    const auto dumped =
+        run_tool({"pg_dump", "-w", "-Fc", "--no-owner", "--no-subscriptions", "--no-publications",
+                  "--no-security-labels", "-f", scratch_.dump().string(), "-d", spec_.source});
     if (!dumped) return dumped.error();
     return {};
   }
 
-  // Leaves out what the golden role may not make: extensions and their schemas, which are there already, and what only a
-  // superuser or another role can own.
+  // Leaves out what the golden role may not make: extensions and their schemas, which are there already, and
+  // what only a superuser or another role can own.
   bool is_left_out(std::string_view line) const {
-    for (const std::string_view kind : {" EXTENSION - ", " COMMENT - EXTENSION ", " EVENT TRIGGER ", " DEFAULT ACL "}) {
+    for (const std::string_view kind :
+         {" EXTENSION - ", " COMMENT - EXTENSION ", " EVENT TRIGGER ", " DEFAULT ACL "}) {
       if (line.find(kind) != std::string_view::npos) return true;
     }
     return std::any_of(schemas_.begin(), schemas_.end(), [line](const std::string& schema) {
@@ -151,7 +161,8 @@ class Refresh {
     const std::string tag = "hedge:golden";
     const std::string role = quote_identifier(spec_.role());
     if (*present && (*present)->tag != tag) {
-      return Error(ErrorKind::conflict, "the role " + spec_.role() + " belongs to somebody else").with_id("ownership_conflict");
+      return Error(ErrorKind::conflict, "the role " + spec_.role() + " belongs to somebody else")
+          .with_id("ownership_conflict");
     }
     if (!*present) {
       auto done = admin_.execute("BEGIN");
@@ -164,19 +175,22 @@ class Refresh {
     return act_for(admin_, spec_.role());
   }
 
-  // Encoding and locale as the source has them. Source: PostgreSQL documentation, CREATE DATABASE and pg_database.
+  // Encoding and locale as the source has them. Source: PostgreSQL documentation, CREATE DATABASE and
+  // pg_database.
   Result<std::string> likeness() {
     const int version = admin_.server_version();
     const std::string provider = version >= 150000 ? "datlocprovider" : "'c'";
     const std::string locale = version >= 170000 ? "datlocale" : version >= 150000 ? "daticulocale" : "NULL";
-    const auto rows = admin_.query("SELECT pg_encoding_to_char(encoding), datcollate, datctype, " + provider + ", " + locale +
-                                       " FROM pg_database WHERE datname = $1",
+    const auto rows = admin_.query("SELECT pg_encoding_to_char(encoding), datcollate, datctype, " + provider +
+                                       ", " + locale + " FROM pg_database WHERE datname = $1",
                                    {spec_.source});
     if (!rows) return rows.error();
-    if (rows->empty()) return Error(ErrorKind::not_found, "the database " + spec_.source + " is gone").with_id("golden_source_missing");
+    if (rows->empty())
+      return Error(ErrorKind::not_found, "the database " + spec_.source + " is gone")
+          .with_id("golden_source_missing");
     const PgRow& row = rows->front();
-    std::string out = " ENCODING " + quote_literal(row[0].value_or("")) + " LC_COLLATE " + quote_literal(row[1].value_or("")) +
-                      " LC_CTYPE " + quote_literal(row[2].value_or(""));
+    std::string out = " ENCODING " + quote_literal(row[0].value_or("")) + " LC_COLLATE " +
+                      quote_literal(row[1].value_or("")) + " LC_CTYPE " + quote_literal(row[2].value_or(""));
     if (row[3] == "i") out += " LOCALE_PROVIDER icu ICU_LOCALE " + quote_literal(row[4].value_or(""));
     if (row[3] == "b") out += " LOCALE_PROVIDER builtin BUILTIN_LOCALE " + quote_literal(row[4].value_or(""));
     return out;
@@ -187,7 +201,8 @@ class Refresh {
     if (auto done = drop(next_); !done) return done;
     const auto like = likeness();
     if (!like) return like.error();
-    auto made = admin_.execute("CREATE DATABASE " + next + " OWNER " + quote_identifier(spec_.role()) + " TEMPLATE template0" + *like,
+    auto made = admin_.execute("CREATE DATABASE " + next + " OWNER " + quote_identifier(spec_.role()) +
+                                   " TEMPLATE template0" + *like,
                                {}, kSwapLimit);
     if (!made) return made;
     if (auto done = admin_.execute("REVOKE ALL ON DATABASE " + next + " FROM PUBLIC"); !done) return done;
@@ -200,7 +215,8 @@ class Refresh {
     auto from = PgConnection::connect(source);
     if (!from) return from.error();
     const auto extensions = from->query(
-        "SELECT extname, nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname <> 'plpgsql' "
+        "SELECT extname, nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname "
+        "<> 'plpgsql' "
         "ORDER BY pg_extension.oid");
     if (!extensions) return extensions.error();
     PgTarget target = spec_.admin;
@@ -212,8 +228,8 @@ class Refresh {
       const std::string schema = quote_identifier(schemas_.back());
       const std::string owner = " AUTHORIZATION " + quote_identifier(spec_.role());
       if (auto made = into->execute("CREATE SCHEMA IF NOT EXISTS " + schema + owner); !made) return made;
-      const std::string sql = "CREATE EXTENSION IF NOT EXISTS " + quote_identifier(row[0].value_or("")) + " SCHEMA " + schema +
-                              " CASCADE";
+      const std::string sql = "CREATE EXTENSION IF NOT EXISTS " + quote_identifier(row[0].value_or("")) +
+                              " SCHEMA " + schema + " CASCADE";
       if (auto made = into->execute(sql, {}, kSwapLimit); !made) return made;
     }
     return {};
@@ -221,13 +237,15 @@ class Refresh {
 
   Result<void> restore() {
     if (auto listed = list_contents(); !listed) return listed;
-    const auto restored = run_tool({"pg_restore", "-w", "--no-owner", "--role=" + spec_.role(), "--exit-on-error", "-L",
-                                    scratch_.list().string(), "-d", next_, scratch_.dump().string()});
+    const auto restored =
+        run_tool({"pg_restore", "-w", "--no-owner", "--role=" + spec_.role(), "--exit-on-error", "-L",
+                  scratch_.list().string(), "-d", next_, scratch_.dump().string()});
     if (!restored) return restored.error();
     return {};
   }
 
-  // The old copy stays until the new one is complete. Clones that are being made from it finish first, within the limit.
+  // The old copy stays until the new one is complete. Clones that are being made from it finish first, within
+  // the limit.
   Result<void> swap() {
     const std::string next = quote_identifier(next_);
     // The role must not own a database, or a clone's REASSIGN OWNED would hand over the template too.
@@ -237,14 +255,16 @@ class Refresh {
         !done) {
       return done;
     }
-    if (auto done = admin_.execute("ALTER DATABASE " + next + " WITH ALLOW_CONNECTIONS false"); !done) return done;
+    if (auto done = admin_.execute("ALTER DATABASE " + next + " WITH ALLOW_CONNECTIONS false"); !done)
+      return done;
     if (auto done = drop(previous_); !done) return done;
     const auto deadline = std::chrono::steady_clock::now() + kSwapLimit;
     while (true) {
       auto renamed = rename_both();
       if (renamed) return drop(previous_);
       // A clone that is being made from the old copy.
-      if (renamed.error().kind() != ErrorKind::busy || std::chrono::steady_clock::now() >= deadline) return renamed;
+      if (renamed.error().kind() != ErrorKind::busy || std::chrono::steady_clock::now() >= deadline)
+        return renamed;
       std::this_thread::sleep_for(kPause);
     }
   }
@@ -253,7 +273,8 @@ class Refresh {
     const auto old = fetch_database(admin_, spec_.name);
     if (!old) return old.error();
     const auto rename = [this](const std::string& from, const std::string& to) {
-      return admin_.execute("ALTER DATABASE " + quote_identifier(from) + " RENAME TO " + quote_identifier(to), {}, kSwapLimit);
+      return admin_.execute("ALTER DATABASE " + quote_identifier(from) + " RENAME TO " + quote_identifier(to),
+                            {}, kSwapLimit);
     };
     auto done = admin_.execute("BEGIN");
     if (done && *old) done = rename(spec_.name, previous_);
@@ -263,7 +284,8 @@ class Refresh {
   }
 
   Result<void> drop(const std::string& name) {
-    return admin_.execute("DROP DATABASE IF EXISTS " + quote_identifier(name) + " WITH (FORCE)", {}, kSwapLimit);
+    return admin_.execute("DROP DATABASE IF EXISTS " + quote_identifier(name) + " WITH (FORCE)", {},
+                          kSwapLimit);
   }
 
   Error drop_next_after(Error cause) {
@@ -287,7 +309,8 @@ Result<std::optional<GoldenFacts>> fetch_golden(PgConnection& admin, const Golde
   if (!facts) return facts.error();
   if (!*facts) return std::optional<GoldenFacts>();
   if (auto golden = parse_tag((*facts)->tag)) return golden;
-  return Error(ErrorKind::conflict, "the database " + spec.name + " is not a golden copy").with_id("ownership_conflict");
+  return Error(ErrorKind::conflict, "the database " + spec.name + " is not a golden copy")
+      .with_id("ownership_conflict");
 }
 
 Result<GoldenFacts> ensure_golden(const GoldenSpec& spec, CommandRunner& runner) {
@@ -300,11 +323,13 @@ Result<GoldenFacts> ensure_golden(const GoldenSpec& spec, CommandRunner& runner)
   if (auto locked = refresh.lock(LockWish::wait); !locked) return locked.error();
   golden = fetch_golden(*admin, spec);  // somebody else may have made it meanwhile
   if (golden && !*golden) {
-    if (auto made = refresh.run(); !made) return std::move(made).error().with_context("make the golden copy " + spec.name);
+    if (auto made = refresh.run(); !made)
+      return std::move(made).error().with_context("make the golden copy " + spec.name);
     golden = fetch_golden(*admin, spec);
   }
   if (!golden) return golden.error();
-  if (!*golden) return Error(ErrorKind::io, "the golden copy " + spec.name + " is gone again").with_id("golden_failed");
+  if (!*golden)
+    return Error(ErrorKind::io, "the golden copy " + spec.name + " is gone again").with_id("golden_failed");
   return std::move(**golden);
 }
 

@@ -1,5 +1,5 @@
-// The golden copy of main's database: a template that nobody can connect to, refreshed by dump and restore, so that no session
-// on main is ever disturbed or waited for.
+// The golden copy of main's database: a template that nobody can connect to, refreshed by dump and restore,
+// so that no session on main is ever disturbed or waited for.
 #pragma once
 
 #include <filesystem>
@@ -14,8 +14,8 @@ namespace hedge::worktree {
 
 struct GoldenSpec {
   PgTarget admin;
-  std::string source;  // main's database
-  std::string name;    // of the copy
+  std::string source;                        // main's database
+  std::string name;                          // of the copy
   std::string role() const { return name; }  // owns the objects in it; cannot log in
   std::filesystem::path scratch;             // a directory of our own (0700), for the dump
   Environment environment;                   // the caller's
@@ -27,14 +27,16 @@ struct GoldenFacts {
   std::string made_at;  // UTC
 };
 
-// Absent: there is none. Errors: conflict `ownership_conflict`, if a database of that name is not a golden copy.
+// Absent: there is none. Errors: conflict `ownership_conflict`, if a database of that name is not a golden
+// copy.
 Result<std::optional<GoldenFacts>> fetch_golden(PgConnection& admin, const GoldenSpec& spec);
 
-// The copy, made if there is none; waits for another run that makes it. Errors: as refresh_golden(), but busy.
+// The copy, made if there is none; waits for another run that makes it. Errors: as refresh_golden(), but
+// busy.
 Result<GoldenFacts> ensure_golden(const GoldenSpec& spec, CommandRunner& runner);
 
-// Makes a new copy beside the old one and swaps them. Errors: not_found `golden_source_missing`, `pg_tools_missing`; no_space
-// `disk_full`; io `golden_failed`; busy (another refresh runs).
+// Makes a new copy beside the old one and swaps them. Errors: not_found `golden_source_missing`,
+// `pg_tools_missing`; no_space `disk_full`; io `golden_failed`; busy (another refresh runs).
 Result<void> refresh_golden(const GoldenSpec& spec, CommandRunner& runner);
 
 }  // namespace hedge::worktree

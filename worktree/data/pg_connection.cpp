@@ -1,11 +1,11 @@
 #include "worktree/data/pg_connection.h"
 
-#include <libpq-fe.h>
-#include <poll.h>
-
 #include <array>
 #include <cassert>
 #include <cerrno>
+
+#include <libpq-fe.h>
+#include <poll.h>
 
 #include "base/text.h"
 
@@ -67,11 +67,12 @@ Error error_of_state(std::string_view state, const std::string& text) {
   return {ErrorKind::io, text};
 }
 
-// The code in a message of a connection attempt, for which libpq has no function: "FATAL:  53300: sorry, …" once the verbosity
-// says so. Empty if the server said nothing.
+// The code in a message of a connection attempt, for which libpq has no function: "FATAL:  53300: sorry, …"
+// once the verbosity says so. Empty if the server said nothing.
 std::string_view state_in(std::string_view message) {
   constexpr std::size_t kStateBytes = 5;
-  for (std::size_t colon = message.find(": "); colon != std::string_view::npos; colon = message.find(": ", colon + 2)) {
+  for (std::size_t colon = message.find(": "); colon != std::string_view::npos;
+       colon = message.find(": ", colon + 2)) {
     std::string_view word = trim(message.substr(colon + 1));
     if (word.size() <= kStateBytes || word[kStateBytes] != ':') continue;
     word = word.substr(0, kStateBytes);
@@ -96,7 +97,8 @@ Error query_error(PGconn* connection, const PGresult* result) {
   const char* state = result != nullptr ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : nullptr;
   const char* primary = result != nullptr ? PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY) : nullptr;
   if (state != nullptr && primary != nullptr) return error_of_state(state, primary);
-  return Error(ErrorKind::unavailable, "the connection to the database ended: " + std::string(trim(PQerrorMessage(connection))))
+  return Error(ErrorKind::unavailable,
+               "the connection to the database ended: " + std::string(trim(PQerrorMessage(connection))))
       .with_id("database_unreachable");
 }
 
@@ -119,7 +121,9 @@ void cancel(PGconn* connection) {
 
 }  // namespace
 
-void PgConnection::Close::operator()(pg_conn* connection) const { PQfinish(connection); }
+void PgConnection::Close::operator()(pg_conn* connection) const {
+  PQfinish(connection);
+}
 
 Result<PgConnection> PgConnection::connect(const PgTarget& target) {
   std::vector<const char*> keys{"dbname"}, values{target.url.c_str()};
@@ -155,13 +159,15 @@ Result<PgConnection> PgConnection::connect(const PgTarget& target) {
   }
   PQsetErrorVerbosity(connection, PQERRORS_DEFAULT);
   // Notices (a name that was cut, an index that was made) are for nobody.
-  PQsetNoticeReceiver(connection, [](void*, const PGresult*) {}, nullptr);
+  PQsetNoticeReceiver(
+      connection, [](void*, const PGresult*) {}, nullptr);
   // query() has its own bound; the role's would end a long copy half-way.
   if (auto ready = out.execute("SET statement_timeout = 0"); !ready) return ready.error();
   return out;
 }
 
-Result<std::vector<PgRow>> PgConnection::query(const std::string& sql, const std::vector<std::string>& parameters,
+Result<std::vector<PgRow>> PgConnection::query(const std::string& sql,
+                                               const std::vector<std::string>& parameters,
                                                std::chrono::milliseconds limit) {
   PGconn* connection = connection_.get();
   std::vector<const char*> values;
@@ -176,7 +182,8 @@ Result<std::vector<PgRow>> PgConnection::query(const std::string& sql, const std
     while (PQisBusy(connection) == 1) {
       if (!wait_for_socket(connection, POLLIN, deadline)) {
         cancel(connection);
-        return Error(ErrorKind::timed_out, "the database did not finish within " + std::to_string(limit.count()) + " ms");
+        return Error(ErrorKind::timed_out,
+                     "the database did not finish within " + std::to_string(limit.count()) + " ms");
       }
       if (PQconsumeInput(connection) != 1) return query_error(connection, nullptr);
     }
@@ -191,7 +198,8 @@ Result<std::vector<PgRow>> PgConnection::query(const std::string& sql, const std
     for (int column = 0; column < PQnfields(last.get()); ++column) {
       const int at = static_cast<int>(row);
       const bool is_null = PQgetisnull(last.get(), at, column) == 1;
-      rows[row].push_back(is_null ? std::nullopt : std::optional<std::string>(PQgetvalue(last.get(), at, column)));
+      rows[row].push_back(is_null ? std::nullopt
+                                  : std::optional<std::string>(PQgetvalue(last.get(), at, column)));
     }
   }
   return rows;
@@ -205,20 +213,27 @@ Result<void> PgConnection::execute(const std::string& sql, const std::vector<std
 }
 
 Result<std::string> PgConnection::encrypt_password(const std::string& user, const std::string& password) {
-  // Not the server's configured algorithm: asking for it is another round trip, and every supported server has this one.
+  // Not the server's configured algorithm: asking for it is another round trip, and every supported server
+  // has this one.
   const std::unique_ptr<char, FreeText> text(
       PQencryptPasswordConn(connection_.get(), password.c_str(), user.c_str(), "scram-sha-256"));
-  if (text == nullptr) return Error(ErrorKind::io, "cannot encrypt a password: " + std::string(PQerrorMessage(connection_.get())));
+  if (text == nullptr)
+    return Error(ErrorKind::io,
+                 "cannot encrypt a password: " + std::string(PQerrorMessage(connection_.get())));
   return std::string(text.get());
 }
 
-int PgConnection::server_version() const { return PQserverVersion(connection_.get()); }
+int PgConnection::server_version() const {
+  return PQserverVersion(connection_.get());
+}
 
 Environment PgConnection::client_environment() const {
   Environment out;
   const std::unique_ptr<PQconninfoOption, FreeOptions> options(PQconninfo(connection_.get()));
-  for (const PQconninfoOption* option = options.get(); option != nullptr && option->keyword != nullptr; ++option) {
-    if (option->envvar != nullptr && option->val != nullptr && *option->val != '\0') out[option->envvar] = option->val;
+  for (const PQconninfoOption* option = options.get(); option != nullptr && option->keyword != nullptr;
+       ++option) {
+    if (option->envvar != nullptr && option->val != nullptr && *option->val != '\0')
+      out[option->envvar] = option->val;
   }
   return out;
 }
@@ -226,7 +241,8 @@ Environment PgConnection::client_environment() const {
 PgAddress address_of(const std::string& url) {
   PgAddress out;
   const std::unique_ptr<PQconninfoOption, FreeOptions> options(PQconninfoParse(url.c_str(), nullptr));
-  for (const PQconninfoOption* option = options.get(); option != nullptr && option->keyword != nullptr; ++option) {
+  for (const PQconninfoOption* option = options.get(); option != nullptr && option->keyword != nullptr;
+       ++option) {
     if (option->val == nullptr) continue;
     const std::string_view keyword = option->keyword;
     if (keyword == "user") out.user = option->val;

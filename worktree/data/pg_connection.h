@@ -28,12 +28,12 @@ using PgRow = std::vector<std::optional<std::string>>;
 
 class PgConnection {
  public:
-  // Errors: unavailable `database_unreachable`, timed_out `database_unreachable`, no_space `pg_connections_exhausted`,
-  // permission `database_access_denied`, not_found `database_missing`.
+  // Errors: unavailable `database_unreachable`, timed_out `database_unreachable`, no_space
+  // `pg_connections_exhausted`, permission `database_access_denied`, not_found `database_missing`.
   static Result<PgConnection> connect(const PgTarget& target);
 
-  // One statement. Errors by SQLSTATE: no_space `disk_full`, already_exists, not_found, permission, busy (a lock or use by
-  // others), timed_out, io; the text is the server's primary message.
+  // One statement. Errors by SQLSTATE: no_space `disk_full`, already_exists, not_found, permission, busy (a
+  // lock or use by others), timed_out, io; the text is the server's primary message.
   Result<std::vector<PgRow>> query(const std::string& sql, const std::vector<std::string>& parameters = {},
                                    std::chrono::milliseconds limit = std::chrono::seconds(30));
   Result<void> execute(const std::string& sql, const std::vector<std::string>& parameters = {},
@@ -42,7 +42,8 @@ class PgConnection {
   // What the server stores of a password, so that the password itself never reaches its log.
   Result<std::string> encrypt_password(const std::string& user, const std::string& password);
   int server_version() const;  // 150013
-  // What makes PostgreSQL's own programs connect as this connection did, with the password where only this user can read it.
+  // What makes PostgreSQL's own programs connect as this connection did, with the password where only this
+  // user can read it.
   Environment client_environment() const;
 
  private:

@@ -6,11 +6,14 @@ namespace hedge::worktree {
 namespace {
 
 // True where asking again later may give another answer.
-bool is_down(const Error& error) { return error.kind() == ErrorKind::unavailable || error.kind() == ErrorKind::timed_out; }
+bool is_down(const Error& error) {
+  return error.kind() == ErrorKind::unavailable || error.kind() == ErrorKind::timed_out;
+}
 
 }  // namespace
 
-PostgresData::PostgresData(PostgresSpec spec, CommandRunner& runner) : spec_(std::move(spec)), runner_(runner) {}
+PostgresData::PostgresData(PostgresSpec spec, CommandRunner& runner)
+    : spec_(std::move(spec)), runner_(runner) {}
 
 Result<Finding> PostgresData::check() {
   auto admin = PgConnection::connect(spec_.golden.admin);
@@ -30,12 +33,16 @@ Result<void> PostgresData::look_at_database(PgConnection& admin, const std::stri
   const auto facts = fetch_database(admin, name);
   if (!facts) return facts.error();
   if (!*facts) {
-    finding.problems.push_back(Error(ErrorKind::not_found, "no database " + name).with_id("database_missing"));
+    finding.problems.push_back(
+        Error(ErrorKind::not_found, "no database " + name).with_id("database_missing"));
   } else if ((*facts)->tag != tag && ((*facts)->owner != spec_.role || !(*facts)->tag.empty())) {
     finding.presence = Presence::foreign;
-    finding.problems = {Error(ErrorKind::conflict, "the database " + name + " belongs to somebody else").with_id("ownership_conflict")};
+    finding.problems = {Error(ErrorKind::conflict, "the database " + name + " belongs to somebody else")
+                            .with_id("ownership_conflict")};
   } else if ((*facts)->tag != tag || (*facts)->owner != spec_.role || (*facts)->public_may_connect) {
-    finding.problems.push_back(Error(ErrorKind::conflict, "the database " + name + " is not set up completely").with_id("database_missing"));
+    finding.problems.push_back(
+        Error(ErrorKind::conflict, "the database " + name + " is not set up completely")
+            .with_id("database_missing"));
   }
   return {};
 }
@@ -63,10 +70,13 @@ Result<Finding> PostgresData::look(PgConnection& admin) {
   if (!role) return role.error();
   if (*role && (*role)->tag != owner_tag(spec_.id)) {
     finding.presence = Presence::foreign;
-    finding.problems = {Error(ErrorKind::conflict, "the role " + spec_.role + " belongs to somebody else").with_id("ownership_conflict")};
+    finding.problems = {Error(ErrorKind::conflict, "the role " + spec_.role + " belongs to somebody else")
+                            .with_id("ownership_conflict")};
     return finding;
   }
-  if (!*role) finding.problems.push_back(Error(ErrorKind::not_found, "no role " + spec_.role).with_id("database_missing"));
+  if (!*role)
+    finding.problems.push_back(
+        Error(ErrorKind::not_found, "no role " + spec_.role).with_id("database_missing"));
   for (const std::string& name : {spec_.database, spec_.test_database}) {
     if (auto looked = look_at_database(admin, name, finding); !looked) return looked.error();
     if (finding.presence == Presence::foreign) return finding;
@@ -75,7 +85,7 @@ Result<Finding> PostgresData::look(PgConnection& admin) {
     if (auto tried = try_as_application(admin, finding); !tried) return tried.error();
   }
   constexpr std::size_t kParts = 3;  // the role and two databases
-  finding.presence = finding.problems.empty()             ? Presence::present
+  finding.presence = finding.problems.empty()            ? Presence::present
                      : finding.problems.size() == kParts ? Presence::missing
                                                          : Presence::differs;
   return finding;
@@ -125,7 +135,8 @@ Result<Change> PostgresData::remove() {
   const auto role = fetch_role(*admin, spec_.role);
   if (!role) return role.error();
   if (*role && (*role)->tag != tag) {
-    return Error(ErrorKind::conflict, "the role " + spec_.role + " belongs to somebody else").with_id("ownership_conflict");
+    return Error(ErrorKind::conflict, "the role " + spec_.role + " belongs to somebody else")
+        .with_id("ownership_conflict");
   }
   for (const std::string& name : {spec_.test_database, spec_.database}) {
     const auto dropped = drop_database(*admin, name, tag, spec_.role);

@@ -16,13 +16,15 @@ struct PostgresSpec {
   std::string password;
   std::string database;
   std::string test_database;
-  // Where the administrator's URL is kept (0600) for a later remove() from another shell; empty: it is configured for all.
+  // Where the administrator's URL is kept (0600) for a later remove() from another shell; empty: it is
+  // configured for all.
   std::filesystem::path kept_url;
   GoldenSpec golden;
 };
 
-// check(): missing, differs (one of the parts is missing or not as it should be), foreign `ownership_conflict`, unknown (the
-// server is down). converge(): makes the golden copy if there is none. remove(): the golden copy stays.
+// check(): missing, differs (one of the parts is missing or not as it should be), foreign
+// `ownership_conflict`, unknown (the server is down). converge(): makes the golden copy if there is none.
+// remove(): the golden copy stays.
 class PostgresData final : public Resource {
  public:
   PostgresData(PostgresSpec spec, CommandRunner& runner);

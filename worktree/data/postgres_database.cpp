@@ -9,7 +9,9 @@ namespace {
 
 constexpr auto kCloneLimit = std::chrono::minutes(30);
 
-bool is_true(const std::optional<std::string>& value) { return value && *value == "t"; }
+bool is_true(const std::optional<std::string>& value) {
+  return value && *value == "t";
+}
 
 Error conflict(std::string_view what, const std::string& name, const std::string& tag) {
   return Error(ErrorKind::conflict, "the " + std::string(what) + " " + name + " belongs to " +
@@ -18,19 +20,23 @@ Error conflict(std::string_view what, const std::string& name, const std::string
 }
 
 Result<void> require_name(const std::string& name) {
-  if (!name.empty() && name.size() <= kMaxPostgresNameBytes && name.find('\0') == std::string::npos) return {};
+  if (!name.empty() && name.size() <= kMaxPostgresNameBytes && name.find('\0') == std::string::npos)
+    return {};
   return Error(ErrorKind::invalid_input, "not a name for PostgreSQL: " + printable(name) + " (1 to " +
                                              std::to_string(kMaxPostgresNameBytes) + " bytes)");
 }
 
 std::string join_quoted(const std::string& dotted) {
   std::string out;
-  for (const std::string_view part : split(dotted, '.')) out += (out.empty() ? "" : ".") + quote_identifier(part);
+  for (const std::string_view part : split(dotted, '.'))
+    out += (out.empty() ? "" : ".") + quote_identifier(part);
   return out;
 }
 
-// One transaction per setting: the value is set as a parameter and stored from there, so that lists keep their quoting.
-Result<void> apply_setting(PgConnection& admin, const std::string& subject, const std::string& name, const std::string& value) {
+// One transaction per setting: the value is set as a parameter and stored from there, so that lists keep
+// their quoting.
+Result<void> apply_setting(PgConnection& admin, const std::string& subject, const std::string& name,
+                           const std::string& value) {
   if (auto begun = admin.execute("BEGIN"); !begun) return begun;
   auto done = admin.execute("SELECT set_config($1, $2, true)", {name, value});
   if (done) done = admin.execute("ALTER " + subject + " SET " + join_quoted(name) + " FROM CURRENT");
@@ -39,12 +45,15 @@ Result<void> apply_setting(PgConnection& admin, const std::string& subject, cons
   return ended;
 }
 
-// ALTER DATABASE … SET and ALTER ROLE … IN DATABASE … SET: a template gives neither. The source's owner becomes ours.
+// ALTER DATABASE … SET and ALTER ROLE … IN DATABASE … SET: a template gives neither. The source's owner
+// becomes ours.
 Result<void> apply_settings(PgConnection& admin, const ClonePlan& plan) {
   const auto rows = admin.query(
-      "SELECT CASE WHEN s.setrole = 0 THEN NULL WHEN s.setrole = d.datdba THEN $2 ELSE s.setrole::regrole::text END, "
+      "SELECT CASE WHEN s.setrole = 0 THEN NULL WHEN s.setrole = d.datdba THEN $2 ELSE "
+      "s.setrole::regrole::text END, "
       "split_part(c.setting, '=', 1), substr(c.setting, strpos(c.setting, '=') + 1), s.setrole = d.datdba "
-      "FROM pg_db_role_setting s JOIN pg_database d ON d.oid = s.setdatabase, unnest(s.setconfig) AS c(setting) "
+      "FROM pg_db_role_setting s JOIN pg_database d ON d.oid = s.setdatabase, unnest(s.setconfig) AS "
+      "c(setting) "
       "WHERE d.datname = $1",
       {plan.source, plan.owner});
   if (!rows) return rows.error();
@@ -55,7 +64,8 @@ Result<void> apply_settings(PgConnection& admin, const ClonePlan& plan) {
       const std::string role = is_true(row[3]) ? quote_identifier(*row[0]) : *row[0];
       subject = "ROLE " + role + " IN " + subject;
     }
-    if (auto applied = apply_setting(admin, subject, row[1].value_or(""), row[2].value_or("")); !applied) return applied;
+    if (auto applied = apply_setting(admin, subject, row[1].value_or(""), row[2].value_or("")); !applied)
+      return applied;
   }
   return {};
 }
@@ -63,21 +73,22 @@ Result<void> apply_settings(PgConnection& admin, const ClonePlan& plan) {
 // What the source grants to roles other than its owner and PUBLIC.
 Result<void> apply_grants(PgConnection& admin, const ClonePlan& plan) {
   const auto rows = admin.query(
-      "SELECT a.privilege_type, a.grantee::regrole::text, a.is_grantable FROM pg_database d, aclexplode(d.datacl) a "
+      "SELECT a.privilege_type, a.grantee::regrole::text, a.is_grantable FROM pg_database d, "
+      "aclexplode(d.datacl) a "
       "WHERE d.datname = $1 AND a.grantee <> 0 AND a.grantee <> d.datdba",
       {plan.source});
   if (!rows) return rows.error();
   for (const PgRow& row : *rows) {
     // The privilege's name and the quoted role come from the server's own catalogue.
-    const std::string sql = "GRANT " + row[0].value_or("") + " ON DATABASE " + quote_identifier(plan.name) + " TO " +
-                            row[1].value_or("") + (is_true(row[2]) ? " WITH GRANT OPTION" : "");
+    const std::string sql = "GRANT " + row[0].value_or("") + " ON DATABASE " + quote_identifier(plan.name) +
+                            " TO " + row[1].value_or("") + (is_true(row[2]) ? " WITH GRANT OPTION" : "");
     if (auto granted = admin.execute(sql); !granted) return granted;
   }
   return {};
 }
 
-// Inside the clone: what the golden copy's role owns becomes the worktree's. The golden role owns nothing else on the server,
-// so that nothing outside this database changes hands.
+// Inside the clone: what the golden copy's role owns becomes the worktree's. The golden role owns nothing
+// else on the server, so that nothing outside this database changes hands.
 Result<void> take_over_objects(const PgTarget& target, const ClonePlan& plan) {
   PgTarget inside = target;
   inside.database = plan.name;
@@ -89,14 +100,16 @@ Result<void> take_over_objects(const PgTarget& target, const ClonePlan& plan) {
     if (auto done = connection->execute(sql, {}, kCloneLimit); !done) return done;
   }
   // Since PostgreSQL 15 only the database's owner may create in public; before, everybody. Both get ours.
-  return connection->execute("DO $$ BEGIN IF to_regnamespace('public') IS NOT NULL THEN EXECUTE format('GRANT ALL ON SCHEMA "
-                             "public TO %I', " + quote_literal(plan.owner) + "); END IF; END $$");
+  return connection->execute(
+      "DO $$ BEGIN IF to_regnamespace('public') IS NOT NULL THEN EXECUTE format('GRANT ALL ON SCHEMA "
+      "public TO %I', " +
+      quote_literal(plan.owner) + "); END IF; END $$");
 }
 
 Result<void> create(PgConnection& admin, const ClonePlan& plan) {
   const std::string origin = plan.golden.empty() ? "template0" : plan.golden;
-  return admin.execute("CREATE DATABASE " + quote_identifier(plan.name) + " OWNER " + quote_identifier(plan.owner) +
-                           " TEMPLATE " + quote_identifier(origin),
+  return admin.execute("CREATE DATABASE " + quote_identifier(plan.name) + " OWNER " +
+                           quote_identifier(plan.owner) + " TEMPLATE " + quote_identifier(origin),
                        {}, kCloneLimit);
 }
 
@@ -104,7 +117,9 @@ Result<void> create(PgConnection& admin, const ClonePlan& plan) {
 Result<void> finish(PgConnection& admin, const PgTarget& target, const ClonePlan& plan) {
   const std::string name = quote_identifier(plan.name);
   if (auto done = admin.execute("REVOKE ALL ON DATABASE " + name + " FROM PUBLIC"); !done) return done;
-  if (auto done = admin.execute("ALTER DATABASE " + name + " OWNER TO " + quote_identifier(plan.owner)); !done) return done;
+  if (auto done = admin.execute("ALTER DATABASE " + name + " OWNER TO " + quote_identifier(plan.owner));
+      !done)
+    return done;
   if (auto done = take_over_objects(target, plan); !done) return done;
   if (!plan.source.empty()) {
     if (auto done = apply_settings(admin, plan); !done) return done;
@@ -114,27 +129,33 @@ Result<void> finish(PgConnection& admin, const PgTarget& target, const ClonePlan
 }
 
 // Half-made: made for our role (which carries the tag), and not yet tagged itself.
-bool is_half_made(const DatabaseFacts& facts, const std::string& owner) { return facts.tag.empty() && facts.owner == owner; }
+bool is_half_made(const DatabaseFacts& facts, const std::string& owner) {
+  return facts.tag.empty() && facts.owner == owner;
+}
 
 }  // namespace
 
-std::string owner_tag(std::string_view worktree_id) { return "hedge:" + std::string(worktree_id); }
+std::string owner_tag(std::string_view worktree_id) {
+  return "hedge:" + std::string(worktree_id);
+}
 
 Result<std::optional<DatabaseFacts>> fetch_database(PgConnection& admin, const std::string& name) {
   const auto rows = admin.query(
       "SELECT pg_get_userbyid(datdba), COALESCE(shobj_description(oid, 'pg_database'), ''), datallowconn, "
-      "COALESCE((SELECT bool_or(privilege_type = 'CONNECT') FROM aclexplode(COALESCE(datacl, acldefault('d', datdba))) "
+      "COALESCE((SELECT bool_or(privilege_type = 'CONNECT') FROM aclexplode(COALESCE(datacl, acldefault('d', "
+      "datdba))) "
       "WHERE grantee = 0), false) FROM pg_database WHERE datname = $1",
       {name});
   if (!rows) return rows.error();
   if (rows->empty()) return std::optional<DatabaseFacts>();
   const PgRow& row = rows->front();
-  return std::optional<DatabaseFacts>(DatabaseFacts{row[0].value_or(""), row[1].value_or(""), is_true(row[3]), is_true(row[2])});
+  return std::optional<DatabaseFacts>(
+      DatabaseFacts{row[0].value_or(""), row[1].value_or(""), is_true(row[3]), is_true(row[2])});
 }
 
 Result<std::optional<RoleFacts>> fetch_role(PgConnection& admin, const std::string& name) {
-  const auto rows =
-      admin.query("SELECT COALESCE(shobj_description(oid, 'pg_authid'), '') FROM pg_roles WHERE rolname = $1", {name});
+  const auto rows = admin.query(
+      "SELECT COALESCE(shobj_description(oid, 'pg_authid'), '') FROM pg_roles WHERE rolname = $1", {name});
   if (!rows) return rows.error();
   if (rows->empty()) return std::optional<RoleFacts>();
   return std::optional<RoleFacts>(RoleFacts{rows->front()[0].value_or("")});
@@ -147,7 +168,8 @@ Result<void> act_for(PgConnection& admin, const std::string& role) {
   return admin.execute("GRANT " + quote_identifier(role) + " TO CURRENT_USER");
 }
 
-Result<bool> ensure_role(PgConnection& admin, const std::string& name, const std::string& password, const std::string& tag) {
+Result<bool> ensure_role(PgConnection& admin, const std::string& name, const std::string& password,
+                         const std::string& tag) {
   if (auto valid = require_name(name); !valid) return valid.error();
   const auto present = fetch_role(admin, name);
   if (!present) return present.error();
@@ -155,7 +177,8 @@ Result<bool> ensure_role(PgConnection& admin, const std::string& name, const std
   const auto stored = admin.encrypt_password(name, password);
   if (!stored) return stored.error();
   const std::string role = quote_identifier(name);
-  const std::string attributes = " LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION PASSWORD " + quote_literal(*stored);
+  const std::string attributes =
+      " LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION PASSWORD " + quote_literal(*stored);
   if (*present) {
     if (auto changed = admin.execute("ALTER ROLE " + role + attributes); !changed) return changed.error();
     if (auto member = act_for(admin, name); !member) return member.error();
@@ -181,7 +204,8 @@ Result<bool> ensure_database(PgConnection& admin, const PgTarget& target, const 
     if ((*present)->tag != plan.tag && !is_half_made(**present, plan.owner)) {
       return conflict("database", plan.name, (*present)->tag);
     }
-    if ((*present)->tag == plan.tag && (*present)->owner == plan.owner && !(*present)->public_may_connect) return false;
+    if ((*present)->tag == plan.tag && (*present)->owner == plan.owner && !(*present)->public_may_connect)
+      return false;
   } else if (auto made = create(admin, plan); !made) {
     return std::move(made).error().with_context("create database " + plan.name);
   }
@@ -195,12 +219,15 @@ Result<bool> ensure_database(PgConnection& admin, const PgTarget& target, const 
   return std::move(finished).error().with_context("set up database " + plan.name);
 }
 
-Result<bool> drop_database(PgConnection& admin, const std::string& name, const std::string& tag, const std::string& owner) {
+Result<bool> drop_database(PgConnection& admin, const std::string& name, const std::string& tag,
+                           const std::string& owner) {
   const auto present = fetch_database(admin, name);
   if (!present) return present.error();
   if (!*present) return false;
-  if ((*present)->tag != tag && !is_half_made(**present, owner)) return conflict("database", name, (*present)->tag);
-  auto dropped = admin.execute("DROP DATABASE " + quote_identifier(name) + " WITH (FORCE)", {}, std::chrono::minutes(2));
+  if ((*present)->tag != tag && !is_half_made(**present, owner))
+    return conflict("database", name, (*present)->tag);
+  auto dropped =
+      admin.execute("DROP DATABASE " + quote_identifier(name) + " WITH (FORCE)", {}, std::chrono::minutes(2));
   if (!dropped) return std::move(dropped).error().with_context("drop database " + name);
   return true;
 }
@@ -211,7 +238,9 @@ Result<bool> drop_role(PgConnection& admin, const std::string& name, const std::
   if (!*present) return false;
   if ((*present)->tag != tag) return conflict("role", name, (*present)->tag);
   // Sessions of the role end first: what they hold would otherwise outlive its name.
-  if (auto ended = admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1", {name}); !ended) {
+  if (auto ended =
+          admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1", {name});
+      !ended) {
     return ended.error();
   }
   auto dropped = admin.execute("DROP ROLE " + quote_identifier(name));
@@ -221,7 +250,8 @@ Result<bool> drop_role(PgConnection& admin, const std::string& name, const std::
 
 Result<ConnectionUse> fetch_connection_use(PgConnection& admin) {
   const auto limits = admin.query(
-      "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int, "
+      "SELECT current_setting('max_connections')::int - "
+      "current_setting('superuser_reserved_connections')::int, "
       "(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')");
   if (!limits) return limits.error();
   const auto holders = admin.query(

@@ -11,14 +11,15 @@
 
 namespace hedge::worktree {
 
-inline constexpr std::size_t kMaxPostgresNameBytes = 63;  // longer ones are cut by the server, with a notice only
+inline constexpr std::size_t kMaxPostgresNameBytes =
+    63;  // longer ones are cut by the server, with a notice only
 
 // "hedge:<worktree id>": the COMMENT of what a worktree owns.
 std::string owner_tag(std::string_view worktree_id);
 
 struct DatabaseFacts {
   std::string owner;
-  std::string tag;           // its COMMENT, or empty
+  std::string tag;  // its COMMENT, or empty
   bool public_may_connect = true;
   bool allows_connections = true;
 };
@@ -29,32 +30,35 @@ struct RoleFacts {
 };
 Result<std::optional<RoleFacts>> fetch_role(PgConnection& admin, const std::string& name);
 
-// A role that may log in and nothing more. An existing one with our tag gets the password. False: it was there.
-// Errors: conflict `ownership_conflict`.
-Result<bool> ensure_role(PgConnection& admin, const std::string& name, const std::string& password, const std::string& tag);
+// A role that may log in and nothing more. An existing one with our tag gets the password. False: it was
+// there. Errors: conflict `ownership_conflict`.
+Result<bool> ensure_role(PgConnection& admin, const std::string& name, const std::string& password,
+                         const std::string& tag);
 
 // Lets the administrator act for `role`, where it is no superuser, which may anyway.
 Result<void> act_for(PgConnection& admin, const std::string& role);
 
 struct ClonePlan {
   std::string name;
-  std::string owner;                  // the role
+  std::string owner;  // the role
   std::string tag;
-  std::string golden;                 // template; empty: an empty database
-  std::string golden_owner;           // the role that owns the objects in it
-  std::string source;                 // whose settings and ACL are re-applied; empty: none
+  std::string golden;        // template; empty: an empty database
+  std::string golden_owner;  // the role that owns the objects in it
+  std::string source;        // whose settings and ACL are re-applied; empty: none
 };
-// Makes the database or finishes one that a killed run left half-made. The tag is written last. False: it was there, complete.
-// Errors: conflict `ownership_conflict`; no_space `disk_full` (and nothing half-made is left); see PgConnection::query().
+// Makes the database or finishes one that a killed run left half-made. The tag is written last. False: it was
+// there, complete. Errors: conflict `ownership_conflict`; no_space `disk_full` (and nothing half-made is
+// left); see PgConnection::query().
 Result<bool> ensure_database(PgConnection& admin, const PgTarget& target, const ClonePlan& plan);
 
 // Only if it carries `tag`, or is the half-made one of `owner`. False: it was not there.
 // Errors: conflict `ownership_conflict`.
-Result<bool> drop_database(PgConnection& admin, const std::string& name, const std::string& tag, const std::string& owner);
+Result<bool> drop_database(PgConnection& admin, const std::string& name, const std::string& tag,
+                           const std::string& owner);
 Result<bool> drop_role(PgConnection& admin, const std::string& name, const std::string& tag);
 
 struct ConnectionUse {
-  int available = 0;    // to roles without reserved places
+  int available = 0;  // to roles without reserved places
   int taken = 0;
   std::string holders;  // "shop_beta 57, shop 2": databases and connections, the greatest five
 };

@@ -14,7 +14,8 @@ namespace {
 // What SQLite keeps beside a database.
 constexpr const char* kCompanions[] = {"-wal", "-shm", "-journal"};
 
-// A database that is whole or absent, whenever this process is killed: made beside its place, then moved there.
+// A database that is whole or absent, whenever this process is killed: made beside its place, then moved
+// there.
 Result<void> make_database(const fs::path& source, const fs::path& target) {
   if (auto ready = ensure_directory(target.parent_path()); !ready) return ready;
   const fs::path temporary = target.string() + ".hedge-new";
@@ -27,7 +28,8 @@ Result<void> make_database(const fs::path& source, const fs::path& target) {
       return copied;
     }
   } else {
-    auto empty = sqlite::Database::open(temporary, sqlite::OpenMode::read_write_create, sqlite::Durability::normal);
+    auto empty =
+        sqlite::Database::open(temporary, sqlite::OpenMode::read_write_create, sqlite::Durability::normal);
     if (!empty) return empty.error();
   }
   for (const char* companion : kCompanions) {
@@ -72,14 +74,16 @@ Result<Finding> SqliteData::check() {
     const fs::path& file = database->file;
     if (leaves_checkout(file)) {
       finding.presence = Presence::foreign;
-      finding.problems = {Error(ErrorKind::conflict, file.string() + " leads out of the checkout: it is another one's database")
+      finding.problems = {Error(ErrorKind::conflict,
+                                file.string() + " leads out of the checkout: it is another one's database")
                               .with_id("ownership_conflict")
                               .with_hint("remove the link " + file.string())};
       return finding;
     }
     if (path_exists(file)) continue;
     finding.presence = Presence::missing;
-    finding.problems.push_back(Error(ErrorKind::not_found, "no database " + file.string()).with_id("database_missing"));
+    finding.problems.push_back(
+        Error(ErrorKind::not_found, "no database " + file.string()).with_id("database_missing"));
   }
   return finding;
 }

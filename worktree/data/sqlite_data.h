@@ -13,7 +13,8 @@ namespace hedge::worktree {
 struct SqliteFile {
   std::filesystem::path file;    // absolute, in the worktree
   std::filesystem::path source;  // main's; need not exist: then an empty database is made
-  std::filesystem::path marker;  // in the state directory: says that Hedge made the file, and for which worktree
+  std::filesystem::path
+      marker;  // in the state directory: says that Hedge made the file, and for which worktree
 };
 
 struct SqliteSpec {

@@ -8,15 +8,25 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kScrubbedPrefixes{"GIT_", "COMPOSE_", "DOCKER_", "HEDGE_", "PG"};
 
-// What frameworks take their services and their place from. A value left over from another worktree's shell would win over the
-// environment file.
-constexpr std::array<std::string_view, 13> kScrubbedNames{
-    "DATABASE_URL",  "TEST_DATABASE_URL", "DATABASE_TEST_URL", "REDIS_URL", "AMQP_URL", "RABBITMQ_URL", "MONGODB_URI",
-    "SESSION_COOKIE", "PORT",             "HOST",              "OLDPWD",    "PWD",      "NOTIFY_SOCKET"};
+// What frameworks take their services and their place from. A value left over from another worktree's shell
+// would win over the environment file.
+constexpr std::array<std::string_view, 13> kScrubbedNames{"DATABASE_URL",
+                                                          "TEST_DATABASE_URL",
+                                                          "DATABASE_TEST_URL",
+                                                          "REDIS_URL",
+                                                          "AMQP_URL",
+                                                          "RABBITMQ_URL",
+                                                          "MONGODB_URI",
+                                                          "SESSION_COOKIE",
+                                                          "PORT",
+                                                          "HOST",
+                                                          "OLDPWD",
+                                                          "PWD",
+                                                          "NOTIFY_SOCKET"};
 
-constexpr std::array<std::string_view, 7> kEngineNames{"DOCKER_HOST",      "DOCKER_CONTEXT",     "DOCKER_CONFIG",
-                                                       "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY", "DOCKER_API_VERSION",
-                                                       "DOCKER_BUILDKIT"};
+constexpr std::array<std::string_view, 7> kEngineNames{
+    "DOCKER_HOST",       "DOCKER_CONTEXT",     "DOCKER_CONFIG",  "DOCKER_CERT_PATH",
+    "DOCKER_TLS_VERIFY", "DOCKER_API_VERSION", "DOCKER_BUILDKIT"};
 
 }  // namespace
 

@@ -7,15 +7,15 @@
 
 namespace hedge::worktree {
 
-// True for a variable that would send a program to another repository, project, engine or database than its worktree's:
-// GIT_*, COMPOSE_*, DOCKER_*, HEDGE_*, PG*, and the usual names of service URLs and ports.
+// True for a variable that would send a program to another repository, project, engine or database than its
+// worktree's: GIT_*, COMPOSE_*, DOCKER_*, HEDGE_*, PG*, and the usual names of service URLs and ports.
 bool is_scrubbed(std::string_view name);
 
 // `inherited` without what is_scrubbed(), and over it `own`, which always wins.
 Environment environment_for_process(const Environment& inherited, const Environment& own);
 
-// For docker and docker-compose themselves: as above, but DOCKER_HOST, DOCKER_CONTEXT, DOCKER_CONFIG and what TLS to the
-// engine needs are kept.
+// For docker and docker-compose themselves: as above, but DOCKER_HOST, DOCKER_CONTEXT, DOCKER_CONFIG and what
+// TLS to the engine needs are kept.
 Environment environment_for_compose(const Environment& inherited);
 
 }  // namespace hedge::worktree

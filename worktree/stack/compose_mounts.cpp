@@ -15,15 +15,17 @@ Json bind_mount(const std::string& source, const std::string& target) {
   return {{"type", "bind"}, {"source", source}, {"target", target}};
 }
 
-// The short form, "source:target:mode" or "target". A mode with more than ro and rw (SELinux labels, propagation) has no equal
-// in the long form of every generation: then the text stays.
+// The short form, "source:target:mode" or "target". A mode with more than ro and rw (SELinux labels,
+// propagation) has no equal in the long form of every generation: then the text stays.
 Json parse_short(const std::string& text) {
   const auto parts = split(text, ':');
   if (parts.size() == 1) return {{"type", "volume"}, {"target", text}};
   const std::string mode = parts.size() > 2 ? std::string(parts[2]) : "rw";
   if (parts.size() > 3 || (mode != "rw" && mode != "ro")) return text;
   const std::string source(parts[0]);
-  Json mount = {{"type", source.starts_with('/') ? "bind" : "volume"}, {"source", source}, {"target", std::string(parts[1])}};
+  Json mount = {{"type", source.starts_with('/') ? "bind" : "volume"},
+                {"source", source},
+                {"target", std::string(parts[1])}};
   if (mode == "ro") mount["read_only"] = true;
   return mount;
 }

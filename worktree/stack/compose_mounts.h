@@ -11,8 +11,8 @@
 
 namespace hedge::worktree {
 
-// Writes every mount of `service` in the long form, without creating absent host paths: a bind whose source is gone must fail,
-// not come back as an empty directory of root's. Returns the sources on the host.
+// Writes every mount of `service` in the long form, without creating absent host paths: a bind whose source
+// is gone must fail, not come back as an empty directory of root's. Returns the sources on the host.
 std::vector<std::string> normalize_mounts(nlohmann::json& service, const ComposeVersion& compose);
 
 // Mounts `path` at its own path, unless something else is mounted there.

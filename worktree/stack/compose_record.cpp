@@ -18,12 +18,14 @@ Result<std::optional<ComposeRecord>> load_compose_record(const std::filesystem::
                                                       json.at("services").get<std::vector<std::string>>(),
                                                       json.at("one_shots").get<std::vector<std::string>>()});
   } catch (const Json::exception& problem) {
-    return Error(ErrorKind::corrupt, "cannot read " + file.string() + ": " + problem.what()).with_id("state_unreadable");
+    return Error(ErrorKind::corrupt, "cannot read " + file.string() + ": " + problem.what())
+        .with_id("state_unreadable");
   }
 }
 
 Result<void> store_compose_record(const std::filesystem::path& file, const ComposeRecord& record) {
-  const Json json = {{"digest", record.digest}, {"services", record.services}, {"one_shots", record.one_shots}};
+  const Json json = {
+      {"digest", record.digest}, {"services", record.services}, {"one_shots", record.one_shots}};
   return write_file_atomically(file, json.dump(2) + "\n", 0600);
 }
 

@@ -1,21 +1,17 @@
 #include "worktree/stack/compose_stack.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "worktree/stack/labelled_resources.h"
 
 namespace hedge::worktree {
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
-
 constexpr auto kConfigLimit = std::chrono::seconds(60);
 constexpr auto kStopGrace = std::chrono::seconds(10);
-constexpr auto kGoneLimit = std::chrono::seconds(10);  // for a removal that the engine still works on
-constexpr auto kLook = std::chrono::milliseconds(50);
 constexpr const char* kProjectLabel = "com.docker.compose.project";
 constexpr const char* kDirectoryLabel = "com.docker.compose.project.working_dir";
 
@@ -25,19 +21,22 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 
 Error not_running(const ContainerFacts& container) {
   const bool ended = container.state == "exited" && container.exit_code != 0;
-  return Error(ErrorKind::unavailable, container.name + " is " + container.state +
-                                           (ended ? " with " + std::to_string(container.exit_code) : std::string()))
+  return Error(ErrorKind::unavailable,
+               container.name + " is " + container.state +
+                   (ended ? " with " + std::to_string(container.exit_code) : std::string()))
       .with_id("stack_not_running");
 }
 
 Error gone_or_foreign(const std::string& project, const ContainerFacts& other) {
-  return Error(ErrorKind::conflict, "a compose project " + project + " exists and is not ours: container " + other.name)
+  return Error(ErrorKind::conflict,
+               "a compose project " + project + " exists and is not ours: container " + other.name)
       .with_id("ownership_conflict");
 }
 
 }  // namespace
 
-ComposeStack::ComposeStack(ComposeStackSpec spec, CommandRunner& runner) : spec_(std::move(spec)), runner_(runner) {}
+ComposeStack::ComposeStack(ComposeStackSpec spec, CommandRunner& runner)
+    : spec_(std::move(spec)), runner_(runner) {}
 
 Labels ComposeStack::own_labels() const {
   if (is_main()) return {{kDirectoryLabel, spec_.checkout.string()}};
@@ -52,7 +51,8 @@ ComposeProject ComposeStack::project() const {
   return {spec_.name, spec_.checkout, {generated_file()}};
 }
 
-RenderRequest ComposeStack::render_request(const ComposeTool& tool, const std::vector<std::filesystem::path>& files) const {
+RenderRequest ComposeStack::render_request(const ComposeTool& tool,
+                                           const std::vector<std::filesystem::path>& files) const {
   RenderRequest request;
   request.compose = tool.version();
   request.id = spec_.id;
@@ -106,8 +106,10 @@ Result<std::string> ComposeStack::digest() const {
     const auto content = read_file(file);
     text += file.string() + "\n" + to_hex(sha256(content ? *content : std::string())) + "\n";
   }
-  for (const ComposeService& service : spec_.services) text += service.name + " " + join(service.aliases, ",") + "\n";
-  for (const auto& [name, value] : spec_.environment) text.append(name).append("=").append(value).append(1, '\0');
+  for (const ComposeService& service : spec_.services)
+    text += service.name + " " + join(service.aliases, ",") + "\n";
+  for (const auto& [name, value] : spec_.environment)
+    text.append(name).append("=").append(value).append(1, '\0');
   return to_hex(sha256(text));
 }
 
@@ -144,10 +146,12 @@ Result<Finding> ComposeStack::check() {
   return finding;
 }
 
-void ComposeStack::compare(const std::vector<ContainerFacts>& containers, const std::optional<ComposeRecord>& record,
-                           const std::string& digest, Finding& finding) const {
+void ComposeStack::compare(const std::vector<ContainerFacts>& containers,
+                           const std::optional<ComposeRecord>& record, const std::string& digest,
+                           Finding& finding) const {
   if (!is_main() && (!record || record->digest != digest)) {
-    finding.problems.push_back(Error(ErrorKind::conflict, "it was started from another configuration").with_id("stack_not_running"));
+    finding.problems.push_back(
+        Error(ErrorKind::conflict, "it was started from another configuration").with_id("stack_not_running"));
   }
   std::vector<std::string> wanted = record ? record->services : std::vector<std::string>();
   for (const ComposeService& service : spec_.services) {
@@ -157,22 +161,25 @@ void ComposeStack::compare(const std::vector<ContainerFacts>& containers, const 
   for (const ContainerFacts& container : containers) {
     const std::string service = container.service();
     if (!contains(wanted, service)) continue;
-    const bool has_done_its_work = record && contains(record->one_shots, service) && container.state == "exited" &&
-                                   container.exit_code == 0;
+    const bool has_done_its_work = record && contains(record->one_shots, service) &&
+                                   container.state == "exited" && container.exit_code == 0;
     if (!container.is_running() && !has_done_its_work) finding.problems.push_back(not_running(container));
     const ComposeService* application = find_service(service);
     if (application == nullptr || application->aliases.empty()) continue;
     const auto attached = container.networks.find(spec_.network);
     if (attached == container.networks.end()) {
-      finding.problems.push_back(Error(ErrorKind::conflict, container.name + " is not on the network " + spec_.network)
-                                     .with_id("stack_not_running"));
+      finding.problems.push_back(
+          Error(ErrorKind::conflict, container.name + " is not on the network " + spec_.network)
+              .with_id("stack_not_running"));
     }
   }
   for (const std::string& service : wanted) {
-    const bool exists = std::any_of(containers.begin(), containers.end(),
-                                    [&service](const ContainerFacts& container) { return container.service() == service; });
+    const bool exists =
+        std::any_of(containers.begin(), containers.end(),
+                    [&service](const ContainerFacts& container) { return container.service() == service; });
     if (exists) continue;
-    finding.problems.push_back(Error(ErrorKind::not_found, "service " + service + " has no container").with_id("stack_not_running"));
+    finding.problems.push_back(
+        Error(ErrorKind::not_found, "service " + service + " has no container").with_id("stack_not_running"));
   }
 }
 
@@ -195,7 +202,8 @@ Result<RenderedConfig> ComposeStack::generate(const ComposeTool& tool) const {
   if (!config) return config;
   if (auto made = ensure_directory(spec_.directory, 0700); !made) return made.error();
   // It holds the worktree's environment, with its passwords.
-  if (auto written = write_file_atomically(generated_file(), config->text, 0600); !written) return written.error();
+  if (auto written = write_file_atomically(generated_file(), config->text, 0600); !written)
+    return written.error();
   const auto read_back = tool.run(project(), {"config"}, kConfigLimit);
   if (!read_back) return Error(read_back.error()).with_id("compose_rendered_unsafe");
   if (auto safe = require_safe(*read_back, request); !safe) return safe.error();
@@ -207,7 +215,8 @@ Result<Change> ComposeStack::converge() {
   if (!finding) return finding.error();
   Change change{kind(), name(), Action::none, {}};
   if (finding->presence == Presence::present) return change;
-  if (finding->presence == Presence::foreign || finding->presence == Presence::unknown) return finding->problems.front();
+  if (finding->presence == Presence::foreign || finding->presence == Presence::unknown)
+    return finding->problems.front();
   auto engine = this->engine();
   if (!engine) return engine.error();
   const auto tool = ComposeTool::detect(runner_, spec_.caller);
@@ -230,8 +239,10 @@ Result<Change> ComposeStack::converge() {
   return change;
 }
 
-// Containers are made, attached, and only then started: the application finds its network from its first moment.
-Result<void> ComposeStack::up(DockerEngine& engine, const ComposeTool& tool, const RenderedConfig& config) const {
+// Containers are made, attached, and only then started: the application finds its network from its first
+// moment.
+Result<void> ComposeStack::up(DockerEngine& engine, const ComposeTool& tool,
+                              const RenderedConfig& config) const {
   const std::vector<std::string> selected = selection(config.services);
   const auto with_selection = [&selected](std::vector<std::string> verb) {
     verb.insert(verb.end(), selected.begin(), selected.end());
@@ -298,11 +309,13 @@ Result<std::vector<ServiceStatus>> ComposeStack::load_status() {
       if (container.service() != service.name) continue;
       status.instance = container.id;
       // 128 + SIGTERM and 128 + SIGKILL are how a container ends that was asked to stop.
-      const bool was_asked = container.exit_code == 0 || container.exit_code == 143 || container.exit_code == 137;
+      const bool was_asked =
+          container.exit_code == 0 || container.exit_code == 143 || container.exit_code == 137;
       status.state = container.is_running() ? ServiceState::running
                      : was_asked            ? ServiceState::stopped
                                             : ServiceState::failed;
-      if (status.state == ServiceState::failed) status.detail = "exited with " + std::to_string(container.exit_code);
+      if (status.state == ServiceState::failed)
+        status.detail = "exited with " + std::to_string(container.exit_code);
     }
     out.push_back(std::move(status));
   }
@@ -323,53 +336,15 @@ Result<Change> ComposeStack::stop() {
   return change;
 }
 
-Result<void> ComposeStack::remove_labelled(DockerEngine& engine) const {
-  const auto containers = fetch_own(engine);
-  if (!containers) return containers.error();
-  for (const ContainerFacts& container : *containers) {
-    if (container.is_running()) {
-      if (auto stopped = engine.stop_container(container.id, kStopGrace); !stopped) return stopped;
-    }
-    if (auto removed = engine.remove_container(container.id); !removed) return removed;
-  }
-  const auto networks = engine.fetch_networks(own_labels());
-  if (!networks) return networks.error();
-  for (const std::string& network : *networks) {
-    if (auto removed = engine.remove_network(network); !removed) return removed;
-  }
-  const auto volumes = engine.fetch_volumes(own_labels());
-  if (!volumes) return volumes.error();
-  for (const std::string& volume : *volumes) {
-    if (auto removed = engine.remove_volume(volume); !removed) return removed;
-  }
-  return {};
-}
-
 Result<Change> ComposeStack::remove() {
   Change change{kind(), name(), Action::none, {}};
   if (is_main()) return change;
   auto engine = this->engine();
   if (!engine) return engine.error();
-  const auto deadline = SteadyClock::now() + kGoneLimit;
-  while (true) {
-    const auto containers = fetch_own(*engine);
-    const auto networks = engine->fetch_networks(own_labels());
-    const auto volumes = engine->fetch_volumes(own_labels());
-    if (!containers) return containers.error();
-    if (!networks) return networks.error();
-    if (!volumes) return volumes.error();
-    // Only what the engine says now counts, not what it answered to a removal.
-    if (containers->empty() && networks->empty() && volumes->empty()) break;
-    change.action = Action::removed;
-    auto removed = remove_labelled(*engine);
-    if (!removed && removed.error().kind() != ErrorKind::conflict) return removed.error();
-    if (SteadyClock::now() >= deadline) {
-      return removed ? Error(ErrorKind::timed_out, "the engine keeps what it was told to remove") : removed.error();
-    }
-    if (!removed) std::this_thread::sleep_for(kLook);
-  }
-  if (path_exists(spec_.directory)) change.action = Action::removed;
-  if (auto removed = remove_tree(spec_.directory); !removed) return removed.error();
+  const auto removed = remove_labelled(*engine, own_labels());
+  if (!removed) return removed.error();
+  if (*removed || path_exists(spec_.directory)) change.action = Action::removed;
+  if (auto gone = remove_tree(spec_.directory); !gone) return gone.error();
   return change;
 }
 

@@ -41,20 +41,22 @@ struct ComposeStackSpec {
   std::string main_project;                // of the main checkout; empty: what Compose derives
   std::string network;                     // shared with the edge
   std::vector<ComposeService> services;    // the application's
-  std::optional<std::vector<std::string>> selected;  // exactly these; absent: all of the files that are not `excluded`
+  std::optional<std::vector<std::string>>
+      selected;  // exactly these; absent: all of the files that are not `excluded`
   std::vector<std::string> excluded;
-  Environment environment;                 // the worktree's variables, complete
-  Environment caller;                      // the caller's environment: where the engine is, which tools there are
+  Environment environment;  // the worktree's variables, complete
+  Environment caller;       // the caller's environment: where the engine is, which tools there are
   std::chrono::milliseconds up_limit{600000};
 };
 
 enum class Interaction { none, terminal };
 
-// check(): present (all run, from this configuration, attached to the shared network), differs (stopped, ended by itself, or
-// from another configuration), missing (no containers), foreign (a project of this name is somebody else's), unknown (no engine).
-// converge(): a second one changes no container. Errors: those of probe_engine(), ComposeTool and rendered_config;
-// `image_unavailable`, `docker_network_pool_exhausted`, `service_exited`, conflict `ownership_conflict`.
-// remove(): by label, without Compose, so that neither the checkout nor its files are needed; verified to be empty afterwards.
+// check(): present (all run, from this configuration, attached to the shared network), differs (stopped,
+// ended by itself, or from another configuration), missing (no containers), foreign (a project of this name
+// is somebody else's), unknown (no engine). converge(): a second one changes no container. Errors: those of
+// probe_engine(), ComposeTool and rendered_config; `image_unavailable`, `docker_network_pool_exhausted`,
+// `service_exited`, conflict `ownership_conflict`. remove(): by label, without Compose, so that neither the
+// checkout nor its files are needed; verified to be empty afterwards.
 class ComposeStack final : public Stack {
  public:
   // Lifetime: `runner` outlives the stack.
@@ -77,7 +79,8 @@ class ComposeStack final : public Stack {
   bool is_main() const { return spec_.owner == StackOwner::main_checkout; }
   Labels own_labels() const;
   ComposeProject project() const;
-  RenderRequest render_request(const ComposeTool& tool, const std::vector<std::filesystem::path>& files) const;
+  RenderRequest render_request(const ComposeTool& tool,
+                               const std::vector<std::filesystem::path>& files) const;
 
   Result<DockerEngine> engine() const;
   Result<std::string> digest() const;
@@ -92,7 +95,6 @@ class ComposeStack final : public Stack {
   Result<void> up(DockerEngine& engine, const ComposeTool& tool, const RenderedConfig& config) const;
   Result<void> attach(DockerEngine& engine) const;
   Result<void> require_started(DockerEngine& engine, const ComposeRecord& record) const;
-  Result<void> remove_labelled(DockerEngine& engine) const;
 
   ComposeStackSpec spec_;
   CommandRunner& runner_;

@@ -27,10 +27,13 @@ std::optional<ComposeVersion> parse_line(std::string_view line) {
 }
 
 std::string to_string(const ComposeVersion& version) {
-  return std::to_string(version.major) + "." + std::to_string(version.minor) + "." + std::to_string(version.patch);
+  return std::to_string(version.major) + "." + std::to_string(version.minor) + "." +
+         std::to_string(version.patch);
 }
 
-bool is_too_old(const ComposeVersion& version) { return version < (version.major < 2 ? kOldestV1 : kOldestV2); }
+bool is_too_old(const ComposeVersion& version) {
+  return version < (version.major < 2 ? kOldestV1 : kOldestV2);
+}
 
 }  // namespace
 
@@ -38,17 +41,22 @@ Result<ComposeVersion> parse_compose_version(std::string_view text) {
   for (const std::string_view line : split(text, '\n')) {
     if (const auto version = parse_line(line)) return *version;
   }
-  return Error(ErrorKind::unsupported, "not a version of Compose: " + printable(text)).with_id("compose_too_old");
+  return Error(ErrorKind::unsupported, "not a version of Compose: " + printable(text))
+      .with_id("compose_too_old");
 }
 
 ComposeTool::ComposeTool(CommandRunner& runner, Environment environment, std::vector<std::string> program,
                          ComposeVersion version)
-    : runner_(&runner), environment_(std::move(environment)), program_(std::move(program)), version_(version) {}
+    : runner_(&runner),
+      environment_(std::move(environment)),
+      program_(std::move(program)),
+      version_(version) {}
 
 Result<ComposeTool> ComposeTool::detect(CommandRunner& runner, const Environment& environment) {
   const Environment scrubbed = environment_for_compose(environment);
   std::optional<Error> too_old;
-  for (const std::vector<std::string>& program : {std::vector<std::string>{"docker", "compose"}, {"docker-compose"}}) {
+  for (const std::vector<std::string>& program :
+       {std::vector<std::string>{"docker", "compose"}, {"docker-compose"}}) {
     CommandLine command;
     command.argv = program;
     command.argv.insert(command.argv.end(), {"version", "--short"});
@@ -60,7 +68,8 @@ Result<ComposeTool> ComposeTool::detect(CommandRunner& runner, const Environment
     if (!version) continue;
     if (!is_too_old(*version)) return ComposeTool(runner, scrubbed, program, *version);
     too_old = Error(ErrorKind::unsupported, join(program, " ") + " is version " + to_string(*version) + "; " +
-                                                to_string(version->major < 2 ? kOldestV1 : kOldestV2) + " is needed")
+                                                to_string(version->major < 2 ? kOldestV1 : kOldestV2) +
+                                                " is needed")
                   .with_id("compose_too_old");
   }
   if (too_old) return *too_old;
@@ -88,8 +97,8 @@ Result<std::string> ComposeTool::run(const ComposeProject& project, const std::v
   if (!output) return std::move(output).error().with_context("compose " + verb.front());
   if (output->ok()) return std::move(output->out);
   constexpr std::size_t kLines = 8;
-  return Error(ErrorKind::io, "compose " + verb.front() + " exited with " + std::to_string(output->exit_code) + ": " +
-                                  tail_of(output->err, kLines));
+  return Error(ErrorKind::io, "compose " + verb.front() + " exited with " +
+                                  std::to_string(output->exit_code) + ": " + tail_of(output->err, kLines));
 }
 
 Result<std::vector<std::filesystem::path>> find_compose_files(const std::filesystem::path& checkout,
@@ -98,7 +107,8 @@ Result<std::vector<std::filesystem::path>> find_compose_files(const std::filesys
   for (const std::string& name : configured) {
     files.push_back(checkout / name);
     if (!path_exists(files.back())) {
-      return Error(ErrorKind::not_found, "no compose file " + files.back().string()).with_id("compose_file_missing");
+      return Error(ErrorKind::not_found, "no compose file " + files.back().string())
+          .with_id("compose_file_missing");
     }
   }
   if (!files.empty()) return files;
@@ -115,7 +125,8 @@ Result<std::vector<std::filesystem::path>> find_compose_files(const std::filesys
       return files;
     }
   }
-  return Error(ErrorKind::not_found, "no compose file in " + checkout.string()).with_id("compose_file_missing");
+  return Error(ErrorKind::not_found, "no compose file in " + checkout.string())
+      .with_id("compose_file_missing");
 }
 
 }  // namespace hedge::worktree

@@ -1,4 +1,5 @@
-// Docker Compose, whichever generation is installed, called so that nothing inherited can change what it works on.
+// Docker Compose, whichever generation is installed, called so that nothing inherited can change what it
+// works on.
 #pragma once
 
 #include <chrono>
@@ -24,7 +25,7 @@ struct ComposeVersion {
 Result<ComposeVersion> parse_compose_version(std::string_view text);
 
 struct ComposeProject {
-  std::string name;  // empty: what Compose derives (the main checkout's own stack)
+  std::string name;                          // empty: what Compose derives (the main checkout's own stack)
   std::filesystem::path directory;           // the project directory
   std::vector<std::filesystem::path> files;  // at least one
 };
@@ -32,7 +33,8 @@ struct ComposeProject {
 class ComposeTool {
  public:
   // The plugin (`docker compose`) if it is there, else `docker-compose`.
-  // Errors: not_found `compose_not_installed`, unsupported `compose_too_old` (below 1.29, or below 2.0.0 final).
+  // Errors: not_found `compose_not_installed`, unsupported `compose_too_old` (below 1.29, or below 2.0.0
+  // final).
   static Result<ComposeTool> detect(CommandRunner& runner, const Environment& environment);
 
   const ComposeVersion& version() const { return version_; }
@@ -45,15 +47,16 @@ class ComposeTool {
   CommandLine command(const ComposeProject& project, const std::vector<std::string>& verb) const;
 
  private:
-  ComposeTool(CommandRunner& runner, Environment environment, std::vector<std::string> program, ComposeVersion version);
+  ComposeTool(CommandRunner& runner, Environment environment, std::vector<std::string> program,
+              ComposeVersion version);
   CommandRunner* runner_;
   Environment environment_;  // scrubbed
   std::vector<std::string> program_;
   ComposeVersion version_;
 };
 
-// The compose files of a checkout: the configured ones, or the first default name that exists (with its override file).
-// Errors: not_found `compose_file_missing`.
+// The compose files of a checkout: the configured ones, or the first default name that exists (with its
+// override file). Errors: not_found `compose_file_missing`.
 Result<std::vector<std::filesystem::path>> find_compose_files(const std::filesystem::path& checkout,
                                                               const std::vector<std::string>& configured);
 

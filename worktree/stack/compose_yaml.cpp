@@ -29,7 +29,8 @@ Json scalar_to_json(const YAML::Node& node) {
 
 Json to_json(const YAML::Node& node) {
   switch (node.Type()) {
-    case YAML::NodeType::Scalar: return scalar_to_json(node);
+    case YAML::NodeType::Scalar:
+      return scalar_to_json(node);
     case YAML::NodeType::Sequence: {
       Json array = Json::array();
       for (const YAML::Node& item : node) array.push_back(to_json(item));
@@ -51,7 +52,8 @@ Json to_json(const YAML::Node& node) {
       }
       return object;
     }
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 
@@ -89,7 +91,8 @@ Result<Json> parse_yaml(std::string_view text) {
   try {
     return to_json(YAML::Load(std::string(text)));
   } catch (const YAML::Exception& problem) {
-    return Error(ErrorKind::invalid_input, position(problem.mark) + ": " + problem.msg).with_id("compose_file_invalid");
+    return Error(ErrorKind::invalid_input, position(problem.mark) + ": " + problem.msg)
+        .with_id("compose_file_invalid");
   }
 }
 
@@ -97,7 +100,8 @@ std::string find_line(const std::vector<std::filesystem::path>& files, const std
   for (auto file = files.rbegin(); file != files.rend(); ++file) {
     const auto text = read_file(*file);
     if (!text) continue;
-    if (const int line = line_in(*text, keys); line > 0) return file->filename().string() + ":" + std::to_string(line);
+    if (const int line = line_in(*text, keys); line > 0)
+      return file->filename().string() + ":" + std::to_string(line);
   }
   return {};
 }

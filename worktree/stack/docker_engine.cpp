@@ -35,7 +35,8 @@ std::string label_filter(const Labels& labels) {
 
 // The engine's answers are not ours: a field of another shape reads as absent.
 std::string text_at(const Json& json, const char* key) {
-  return json.is_object() && json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : std::string();
+  return json.is_object() && json.contains(key) && json[key].is_string() ? json[key].get<std::string>()
+                                                                         : std::string();
 }
 const Json& object_at(const Json& json, const char* key) {
   static const Json kEmpty = Json::object();
@@ -67,7 +68,8 @@ ContainerFacts facts_of(const Json& json) {
   if (facts.name.starts_with('/')) facts.name.erase(0, 1);
   const Json& state = object_at(json, "State");
   facts.state = text_at(state, "Status");
-  if (state.contains("ExitCode") && state["ExitCode"].is_number_integer()) facts.exit_code = state["ExitCode"].get<int>();
+  if (state.contains("ExitCode") && state["ExitCode"].is_number_integer())
+    facts.exit_code = state["ExitCode"].get<int>();
   facts.labels = labels_of(object_at(json, "Config"));
   for (const auto& [name, network] : object_at(object_at(json, "NetworkSettings"), "Networks").items()) {
     facts.networks[name] = aliases_of(network, facts.id);
@@ -80,8 +82,8 @@ Error from_answer(const HttpResponse& answer, const std::string& target) {
   constexpr unsigned kForbidden = 403, kConflict = 409;
   const bool in_use = answer.status == kConflict || answer.status == kForbidden;
   return {in_use ? ErrorKind::conflict : ErrorKind::io,
-          "the engine answers " + std::to_string(answer.status) + " to " + target.substr(0, target.find('?')) +
-              (said.empty() ? std::string() : ": " + printable(said))};
+          "the engine answers " + std::to_string(answer.status) + " to " +
+              target.substr(0, target.find('?')) + (said.empty() ? std::string() : ": " + printable(said))};
 }
 
 }  // namespace
@@ -115,10 +117,12 @@ Result<HttpResponse> DockerEngine::call(std::string method, const std::string& t
 }
 
 Result<HttpResponse> DockerEngine::require(std::initializer_list<unsigned> expected, std::string method,
-                                           const std::string& target, std::string body, std::chrono::milliseconds limit) {
+                                           const std::string& target, std::string body,
+                                           std::chrono::milliseconds limit) {
   auto answer = call(std::move(method), target, std::move(body), limit);
   if (!answer) return answer;
-  if (std::find(expected.begin(), expected.end(), answer->status) == expected.end()) return from_answer(*answer, target);
+  if (std::find(expected.begin(), expected.end(), answer->status) == expected.end())
+    return from_answer(*answer, target);
   return answer;
 }
 
@@ -168,7 +172,8 @@ Result<std::vector<std::string>> DockerEngine::fetch_volumes(const Labels& label
   if (!answer) return answer.error();
   const Json json = Json::parse(answer->body, nullptr, false);
   std::vector<std::string> out;
-  if (!json.is_object() || !json.contains("Volumes") || !json["Volumes"].is_array()) return out;  // null: none
+  if (!json.is_object() || !json.contains("Volumes") || !json["Volumes"].is_array())
+    return out;  // null: none
   for (const Json& volume : json["Volumes"]) out.push_back(text_at(volume, "Name"));
   return out;
 }
@@ -188,7 +193,8 @@ Result<void> DockerEngine::remove_volume(std::string_view name) {
 Result<bool> DockerEngine::has_image(const std::string& name) {
   // A name may hold slashes, which the engine's router takes as they are.
   std::string path;
-  for (const std::string_view part : split(name, '/')) path += (path.empty() ? "" : "/") + percent_encode(part);
+  for (const std::string_view part : split(name, '/'))
+    path += (path.empty() ? "" : "/") + percent_encode(part);
   const auto answer = require({200, 404}, "GET", "/images/" + path + "/json");
   if (!answer) return answer.error();
   return answer->status == 200;
@@ -198,7 +204,8 @@ Result<bool> DockerEngine::ensure_network(const std::string& name, const Labels&
   const auto present = require({200, 404}, "GET", "/networks/" + percent_encode(name));
   if (!present) return present.error();
   // The engine also finds networks by the beginning of their id.
-  const bool is_there = present->status == 200 && text_at(Json::parse(present->body, nullptr, false), "Name") == name;
+  const bool is_there =
+      present->status == 200 && text_at(Json::parse(present->body, nullptr, false), "Name") == name;
   if (is_there) return false;
   const Json wanted = {{"Name", name}, {"CheckDuplicate", true}, {"Driver", "bridge"}, {"Labels", labels}};
   auto made = require({201, 409}, "POST", "/networks/create", wanted.dump());
@@ -210,19 +217,23 @@ Result<bool> DockerEngine::ensure_attached(const std::string& network, const Con
                                            const std::vector<std::string>& aliases) {
   const std::string target = "/networks/" + percent_encode(network);
   if (const auto present = container.networks.find(network); present != container.networks.end()) {
-    if (std::is_permutation(aliases.begin(), aliases.end(), present->second.begin(), present->second.end())) return false;
+    if (std::is_permutation(aliases.begin(), aliases.end(), present->second.begin(), present->second.end()))
+      return false;
     const Json detach = {{"Container", container.id}, {"Force", true}};
-    if (const auto gone = require({200, 404}, "POST", target + "/disconnect", detach.dump()); !gone) return gone.error();
+    if (const auto gone = require({200, 404}, "POST", target + "/disconnect", detach.dump()); !gone)
+      return gone.error();
   }
   const Json attach = {{"Container", container.id}, {"EndpointConfig", {{"Aliases", aliases}}}};
-  if (const auto attached = require({200}, "POST", target + "/connect", attach.dump()); !attached) return attached.error();
+  if (const auto attached = require({200}, "POST", target + "/connect", attach.dump()); !attached)
+    return attached.error();
   return true;
 }
 
 Error explain_pool_exhaustion(Error error) {
   // The engine has no code for it; these are the words of its two generations.
-  const bool is_exhausted = error.to_string().find("non-overlapping IPv4 address pool") != std::string::npos ||
-                            error.to_string().find("address pools have been fully subnetted") != std::string::npos;
+  const bool is_exhausted =
+      error.to_string().find("non-overlapping IPv4 address pool") != std::string::npos ||
+      error.to_string().find("address pools have been fully subnetted") != std::string::npos;
   if (!is_exhausted) return error;
   return Error(ErrorKind::no_space, "the engine has no address range left for another network")
       .with_id("docker_network_pool_exhausted")

@@ -22,7 +22,8 @@ struct ContainerFacts {
   std::string state;  // created, running, exited, …
   int exit_code = 0;
   Labels labels;
-  std::map<std::string, std::vector<std::string>> networks;  // name, and the aliases there that were asked for
+  std::map<std::string, std::vector<std::string>>
+      networks;                 // name, and the aliases there that were asked for
   std::string service() const;  // Compose's name of the service, or empty
   bool is_running() const { return state == "running" || state == "restarting"; }
 };
@@ -50,23 +51,27 @@ class DockerEngine {
 
   // Makes the bridge network if there is none of that name. Errors: no_space `docker_network_pool_exhausted`.
   Result<bool> ensure_network(const std::string& name, const Labels& labels);
-  // Attaches with these aliases and no others; one that is attached otherwise is attached anew. False: it was so already.
+  // Attaches with these aliases and no others; one that is attached otherwise is attached anew. False: it was
+  // so already.
   Result<bool> ensure_attached(const std::string& network, const ContainerFacts& container,
                                const std::vector<std::string>& aliases);
 
  private:
-  DockerEngine(HttpAddress address, std::string prefix) : address_(std::move(address)), prefix_(std::move(prefix)) {}
+  DockerEngine(HttpAddress address, std::string prefix)
+      : address_(std::move(address)), prefix_(std::move(prefix)) {}
   Result<HttpResponse> call(std::string method, const std::string& target, std::string body = {},
                             std::chrono::milliseconds limit = std::chrono::seconds(30));
   // A call that succeeds with any of `expected`; the engine's own words otherwise.
-  Result<HttpResponse> require(std::initializer_list<unsigned> expected, std::string method, const std::string& target,
-                               std::string body = {}, std::chrono::milliseconds limit = std::chrono::seconds(30));
+  Result<HttpResponse> require(std::initializer_list<unsigned> expected, std::string method,
+                               const std::string& target, std::string body = {},
+                               std::chrono::milliseconds limit = std::chrono::seconds(30));
   Result<std::optional<ContainerFacts>> inspect(const std::string& id);
   HttpAddress address_;
   std::string prefix_;  // "/v1.43"
 };
 
-// `docker_network_pool_exhausted`, if that is what the engine (or Compose, quoting it) says; else `error` as it is.
+// `docker_network_pool_exhausted`, if that is what the engine (or Compose, quoting it) says; else `error` as
+// it is.
 Error explain_pool_exhaustion(Error error);
 
 }  // namespace hedge::worktree

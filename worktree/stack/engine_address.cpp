@@ -39,7 +39,8 @@ Result<HttpAddress> parse_tcp(std::string_view rest, const std::string& whole) {
 
 Result<HttpAddress> parse_address(const std::string& text) {
   constexpr std::string_view kUnix = "unix://", kTcp = "tcp://";
-  if (text.starts_with(kUnix) && text.size() > kUnix.size()) return HttpAddress(UnixAddress{text.substr(kUnix.size())});
+  if (text.starts_with(kUnix) && text.size() > kUnix.size())
+    return HttpAddress(UnixAddress{text.substr(kUnix.size())});
   if (text.starts_with(kTcp)) return parse_tcp(std::string_view(text).substr(kTcp.size()), text);
   if (text.starts_with("ssh://") || text.starts_with("https://")) {
     return Error(ErrorKind::unsupported, "an engine behind " + printable(text) + " is not supported")
@@ -74,7 +75,8 @@ std::string context_host(const std::filesystem::path& directory, const std::stri
 }  // namespace
 
 Result<EngineAddress> find_engine_address(const Environment& environment) {
-  EngineAddress out{UnixAddress{kDefaultSocket}, EngineOrigin::default_socket, "unix://" + std::string(kDefaultSocket)};
+  EngineAddress out{UnixAddress{kDefaultSocket}, EngineOrigin::default_socket,
+                    "unix://" + std::string(kDefaultSocket)};
   if (const std::string host = variable(environment, "DOCKER_HOST"); !host.empty()) {
     out.origin = EngineOrigin::host_variable;
     out.text = host;

@@ -17,8 +17,9 @@ struct EngineAddress {
   std::string text;  // as configured, for people
 };
 
-// DOCKER_HOST, else DOCKER_CONTEXT or the current context of $DOCKER_CONFIG/config.json, else /var/run/docker.sock.
-// Errors: unsupported `engine_unsupported` (ssh://, TLS), invalid_input `engine_address_invalid`.
+// DOCKER_HOST, else DOCKER_CONTEXT or the current context of $DOCKER_CONFIG/config.json, else
+// /var/run/docker.sock. Errors: unsupported `engine_unsupported` (ssh://, TLS), invalid_input
+// `engine_address_invalid`.
 Result<EngineAddress> find_engine_address(const Environment& environment);
 
 }  // namespace hedge::worktree

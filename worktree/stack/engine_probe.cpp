@@ -21,7 +21,8 @@ bool is_installed(const Environment& environment, const char* program) {
 Error unreachable(const EngineAddress& address, Error cause) {
   if (address.origin != EngineOrigin::default_socket) {
     const char* origin = address.origin == EngineOrigin::context ? "the docker context" : "DOCKER_HOST";
-    return Error(ErrorKind::unavailable, "no engine at " + printable(address.text) + ", where " + origin + " points")
+    return Error(ErrorKind::unavailable,
+                 "no engine at " + printable(address.text) + ", where " + origin + " points")
         .with_id("engine_host_unreachable")
         .with_cause(std::move(cause));
   }
@@ -30,12 +31,14 @@ Error unreachable(const EngineAddress& address, Error cause) {
       .with_cause(std::move(cause));
 }
 
-Error explain(const EngineAddress& address, const Environment& environment, Error cause, std::chrono::milliseconds limit) {
+Error explain(const EngineAddress& address, const Environment& environment, Error cause,
+              std::chrono::milliseconds limit) {
   switch (cause.kind()) {
     case ErrorKind::permission:
       return Error(ErrorKind::permission, "no permission to use " + address.text)
           .with_id("engine_permission")
-          .with_hint("the engine runs; this user may not use it: add the user to the docker group and log in again")
+          .with_hint(
+              "the engine runs; this user may not use it: add the user to the docker group and log in again")
           .with_cause(std::move(cause));
     case ErrorKind::timed_out:
       return Error(ErrorKind::timed_out, "the engine at " + address.text + " did not answer within " +

@@ -15,9 +15,10 @@ struct EngineFacts {
 };
 
 // Asks the engine's /_ping.
-// Errors: not_found `engine_not_installed` (no socket and no docker command), unavailable `engine_not_running` (no socket, or
-// nobody behind it), unavailable `engine_host_unreachable` (the address came from DOCKER_HOST or a context), permission
-// `engine_permission`, timed_out `engine_unresponsive`; those of find_engine_address().
+// Errors: not_found `engine_not_installed` (no socket and no docker command), unavailable
+// `engine_not_running` (no socket, or nobody behind it), unavailable `engine_host_unreachable` (the address
+// came from DOCKER_HOST or a context), permission `engine_permission`, timed_out `engine_unresponsive`; those
+// of find_engine_address().
 Result<EngineFacts> probe_engine(const Environment& environment,
                                  std::chrono::milliseconds limit = std::chrono::seconds(1));
 

@@ -1,13 +1,13 @@
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <filesystem>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -43,7 +43,9 @@ std::optional<ProcStat> read_stat(pid_t pid) {
   return ProcStat{fields[0][0], *parent, *session, *start_time};
 }
 
-bool is_living(const ProcStat& stat) { return stat.state != 'Z' && stat.state != 'X'; }
+bool is_living(const ProcStat& stat) {
+  return stat.state != 'Z' && stat.state != 'X';
+}
 
 std::string boot_id() {
   const auto text = read_file("/proc/sys/kernel/random/boot_id", 128);
@@ -53,7 +55,8 @@ std::string boot_id() {
 std::vector<pid_t> all_pids() {
   std::vector<pid_t> pids;
   std::error_code ignored;
-  for (std::filesystem::directory_iterator entry("/proc", ignored), end; entry != end; entry.increment(ignored)) {
+  for (std::filesystem::directory_iterator entry("/proc", ignored), end; entry != end;
+       entry.increment(ignored)) {
     if (const auto pid = parse_number<pid_t>(entry->path().filename().native())) pids.push_back(*pid);
   }
   return pids;
@@ -87,7 +90,8 @@ std::optional<ProcessIdentity> find_unreaped(pid_t pid) {
 }
 
 bool signal_process(const ProcessIdentity& process, int number) {
-  // The descriptor pins the process: whoever it is when it is opened is who gets the signal, so check after opening.
+  // The descriptor pins the process: whoever it is when it is opened is who gets the signal, so check after
+  // opening.
   const UniqueFd pinned(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
   if (!pinned || !is_alive(process)) return false;
   return ::syscall(SYS_pidfd_send_signal, pinned.get(), number, nullptr, 0) == 0;

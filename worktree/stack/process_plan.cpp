@@ -16,7 +16,8 @@ Json to_json(const ProcessIdentity& process) {
 }
 
 ProcessIdentity identity_from(const Json& json) {
-  return {json.at("pid").get<pid_t>(), json.at("start_time").get<std::uint64_t>(), json.at("boot").get<std::string>()};
+  return {json.at("pid").get<pid_t>(), json.at("start_time").get<std::uint64_t>(),
+          json.at("boot").get<std::string>()};
 }
 
 Json to_json(const PlannedProcess& process) {
@@ -74,12 +75,15 @@ Result<std::optional<T>> load(const std::filesystem::path& path, const Decode& d
   try {
     return std::optional<T>(decode(Json::parse(*text)));
   } catch (const Json::exception& problem) {
-    return Error(ErrorKind::corrupt, "cannot read " + path.string() + ": " + problem.what()).with_id("state_unreadable");
+    return Error(ErrorKind::corrupt, "cannot read " + path.string() + ": " + problem.what())
+        .with_id("state_unreadable");
   }
 }
 
 // Argument lists may hold bytes that are not UTF-8; they are data, not a reason to fail.
-std::string dump(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string dump(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
 
 }  // namespace
 

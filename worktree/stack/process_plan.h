@@ -1,8 +1,8 @@
 // What a supervisor shall run, and what it runs: two files through which it and the manager speak.
 #pragma once
 
-#include <cstdint>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -26,10 +26,12 @@ struct PlannedProcess {
   std::filesystem::path log;
   std::chrono::milliseconds stop_limit{10000};
   std::uint16_t port = 0;
-  std::string fingerprint;  // of what the configuration says about it; a running process with another one is restarted
+  std::string fingerprint;  // of what the configuration says about it; a running process with another one is
+                            // restarted
 };
 
-// Written by the manager (0600: environments hold secrets), read by the supervisor at its start and on SIGHUP.
+// Written by the manager (0600: environments hold secrets), read by the supervisor at its start and on
+// SIGHUP.
 struct ProcessPlan {
   std::uint64_t generation = 0;  // counts the manager's wishes
   std::string mark;              // value of kStackMark, random, the stack's
@@ -61,7 +63,9 @@ struct StackFiles {
   std::filesystem::path state() const { return directory / "state.json"; }
   std::filesystem::path lock() const { return directory / "supervisor.lock"; }
   std::filesystem::path supervisor_log() const { return directory / "supervisor.log"; }
-  std::filesystem::path log(std::string_view process) const { return directory / (std::string(process) + ".log"); }
+  std::filesystem::path log(std::string_view process) const {
+    return directory / (std::string(process) + ".log");
+  }
 };
 
 // Absent if the file is not there. Errors: corrupt `state_unreadable`.

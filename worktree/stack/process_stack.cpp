@@ -1,11 +1,11 @@
 #include "worktree/stack/process_stack.h"
 
-#include <fcntl.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <thread>
+
+#include <fcntl.h>
+#include <signal.h>
 
 #include "base/digest.h"
 #include "base/file.h"
@@ -20,7 +20,8 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr auto kLook = std::chrono::milliseconds(10);
-constexpr auto kApplyLimit = std::chrono::seconds(15);  // for the supervisor to start and to have started everything
+constexpr auto kApplyLimit =
+    std::chrono::seconds(15);  // for the supervisor to start and to have started everything
 constexpr auto kRecordLimit = std::chrono::seconds(2);  // for the supervisor to write down an exit code
 constexpr auto kKillLimit = std::chrono::seconds(5);
 constexpr std::size_t kMarkBytes = 16;
@@ -44,15 +45,17 @@ bool is_running(const SupervisedProcess* process) {
   return process != nullptr && !process->exit_code && is_alive(process->identity);
 }
 
-bool is_ended(const SupervisedProcess* process) { return process != nullptr && process->exit_code.has_value(); }
+bool is_ended(const SupervisedProcess* process) {
+  return process != nullptr && process->exit_code.has_value();
+}
 
 std::string log_tail(const std::filesystem::path& log) {
   const auto text = read_file(log);
   return text ? tail_of(*text, kLogTailLines) : std::string();
 }
 
-// Everything that is still alive of a stack: the recorded processes, their sessions, and what carries the stack's mark, which
-// its supervisor does too.
+// Everything that is still alive of a stack: the recorded processes, their sessions, and what carries the
+// stack's mark, which its supervisor does too.
 std::vector<ProcessIdentity> find_remains(const SupervisorState& state) {
   std::vector<ProcessIdentity> remains;
   if (!state.mark.empty()) remains = find_marked(kStackMark, state.mark + "/");
@@ -105,7 +108,8 @@ ProcessPlan ProcessStack::wanted_plan(std::uint64_t generation, const std::strin
     planned.port = process.port;
     Environment own = process.environment;
     own.insert(spec_.environment.begin(), spec_.environment.end());
-    if (process.port != 0 && !process.port_variable.empty()) own[process.port_variable] = std::to_string(process.port);
+    if (process.port != 0 && !process.port_variable.empty())
+      own[process.port_variable] = std::to_string(process.port);
     // What the caller's shell happens to hold is no reason to restart anything.
     planned.fingerprint = fingerprint_of(planned, own);
     planned.environment = environment_for_process(spec_.inherited, own);
@@ -124,7 +128,8 @@ Result<Finding> ProcessStack::check() {
     return finding;
   }
   if (!is_alive((*state)->supervisor) && !find_remains(**state).empty()) {
-    finding.problems.push_back(Error(ErrorKind::conflict, "processes outlived their supervisor").with_id("stack_not_running"));
+    finding.problems.push_back(
+        Error(ErrorKind::conflict, "processes outlived their supervisor").with_id("stack_not_running"));
   }
   for (const PlannedProcess& wanted : wanted_plan(0, {}).processes) {
     const SupervisedProcess* process = find(*state, wanted.name);
@@ -132,10 +137,11 @@ Result<Finding> ProcessStack::check() {
       const bool ended = process != nullptr && process->exit_code && !(*state)->stopped;
       const std::string how = ended ? wanted.name + " ended with " + std::to_string(*process->exit_code)
                                     : wanted.name + " does not run";
-      finding.problems.push_back(Error(ErrorKind::unavailable, how).with_id(ended ? "process_exited" : "stack_not_running"));
-    } else if (process->fingerprint != wanted.fingerprint) {
       finding.problems.push_back(
-          Error(ErrorKind::conflict, wanted.name + " runs an older configuration").with_id("stack_not_running"));
+          Error(ErrorKind::unavailable, how).with_id(ended ? "process_exited" : "stack_not_running"));
+    } else if (process->fingerprint != wanted.fingerprint) {
+      finding.problems.push_back(Error(ErrorKind::conflict, wanted.name + " runs an older configuration")
+                                     .with_id("stack_not_running"));
     } else if (wanted.port != 0) {
       auto answer = probe_once({wanted.port, std::nullopt, {}});
       if (!answer) finding.problems.push_back(std::move(answer).error().with_id("process_not_ready"));
@@ -168,13 +174,15 @@ Result<Change> ProcessStack::converge() {
   if (auto applied = apply(wanted_plan(generation, mark)); !applied) return applied.error();
   if (auto ready = wait_until_all_ready(); !ready) return ready.error();
   change.action = existed ? Action::started : Action::created;
-  change.detail = std::to_string(spec_.processes.size()) + " processes, logs in " + spec_.files.directory.string();
+  change.detail =
+      std::to_string(spec_.processes.size()) + " processes, logs in " + spec_.files.directory.string();
   return change;
 }
 
 Result<void> ProcessStack::require_ports_free(const std::optional<SupervisorState>& state) const {
   for (const ProcessSpec& process : spec_.processes) {
-    if (process.port == 0 || is_running(find(state, process.name)) || can_bind_loopback(process.port)) continue;
+    if (process.port == 0 || is_running(find(state, process.name)) || can_bind_loopback(process.port))
+      continue;
     return Error(ErrorKind::conflict, "port " + std::to_string(process.port) + " of " + process.name +
                                           " is used by another program")
         .with_id("port_taken");
@@ -197,13 +205,15 @@ Result<void> ProcessStack::apply(const ProcessPlan& plan) {
   command.argv = spec_.supervisor;
   command.argv.insert(command.argv.end(), {"--stack", spec_.files.directory.string()});
   command.directory = "/";
-  command.environment = environment_for_process(spec_.inherited, {{std::string(kStackMark), plan.mark + "/"}});
+  command.environment =
+      environment_for_process(spec_.inherited, {{std::string(kStackMark), plan.mark + "/"}});
   const auto child = spawn_child(command, {null.get(), log.get(), log.get()}, SessionMode::own);
   if (!child) return Error(child.error()).with_id("stack_supervisor_failed");
   return wait_until_applied(plan.generation, find_process(*child));
 }
 
-Result<void> ProcessStack::wait_until_applied(std::uint64_t generation, std::optional<ProcessIdentity> supervisor) const {
+Result<void> ProcessStack::wait_until_applied(std::uint64_t generation,
+                                              std::optional<ProcessIdentity> supervisor) const {
   const auto deadline = SteadyClock::now() + kApplyLimit;
   while (true) {
     // Asked before the state is read: one that has ended has written its last.
@@ -212,8 +222,9 @@ Result<void> ProcessStack::wait_until_applied(std::uint64_t generation, std::opt
     if (!state) return state.error();
     if (*state && (*state)->generation == generation) return {};
     if (!alive || SteadyClock::now() >= deadline) {
-      return Error(ErrorKind::io, std::string(alive ? "the supervisor does not react: " : "the supervisor ended: ") +
-                                      log_tail(spec_.files.supervisor_log()))
+      return Error(ErrorKind::io,
+                   std::string(alive ? "the supervisor does not react: " : "the supervisor ended: ") +
+                       log_tail(spec_.files.supervisor_log()))
           .with_id("stack_supervisor_failed");
     }
     std::this_thread::sleep_for(kLook);
@@ -244,10 +255,14 @@ Result<void> ProcessStack::require_running(const ProcessSpec& process) const {
 Result<void> ProcessStack::wait_until_all_ready() const {
   for (const ProcessSpec& process : spec_.processes) {
     const auto alive = [this, &process] { return require_running(process); };
-    auto ready = process.port == 0 ? alive() : wait_until_ready({process.port, process.ready_path, process.ready_limit}, alive);
+    auto ready = process.port == 0
+                     ? alive()
+                     : wait_until_ready({process.port, process.ready_path, process.ready_limit}, alive);
     if (!ready) {
-      return std::move(ready).error().with_context(process.name).with_hint("its log is " +
-                                                                            spec_.files.log(process.name).string());
+      return std::move(ready)
+          .error()
+          .with_context(process.name)
+          .with_hint("its log is " + spec_.files.log(process.name).string());
     }
     // Somebody else may have answered on its port.
     if (auto still = alive(); !still) return still;

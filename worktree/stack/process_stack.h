@@ -25,18 +25,18 @@ struct ProcessSpec {
 };
 
 struct ProcessStackSpec {
-  std::string name;               // for people: the slug
-  std::filesystem::path checkout; // must exist to start anything
+  std::string name;                // for people: the slug
+  std::filesystem::path checkout;  // must exist to start anything
   StackFiles files;
-  Environment environment;   // the worktree's variables, complete; they win over `inherited`
-  Environment inherited;     // the caller's; scrubbed before use, and no reason to restart anything
+  Environment environment;  // the worktree's variables, complete; they win over `inherited`
+  Environment inherited;    // the caller's; scrubbed before use, and no reason to restart anything
   std::vector<std::string> supervisor;  // the command; "--stack DIRECTORY" is appended
   std::vector<ProcessSpec> processes;
 };
 
-// check(): present (all run as configured), differs (one has ended, was stopped, runs an older configuration, or outlived its
-// supervisor), missing (nothing has ever been started).
-// converge(): errors `process_not_ready`, `process_exited` (with the end of its log), `port_taken`, `stack_supervisor_failed`.
+// check(): present (all run as configured), differs (one has ended, was stopped, runs an older configuration,
+// or outlived its supervisor), missing (nothing has ever been started). converge(): errors
+// `process_not_ready`, `process_exited` (with the end of its log), `port_taken`, `stack_supervisor_failed`.
 // remove(): ends everything, also what outlived its supervisor, and removes the stack's files.
 class ProcessStack final : public Stack {
  public:

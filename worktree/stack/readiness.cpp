@@ -1,12 +1,12 @@
 #include "worktree/stack/readiness.h"
 
+#include <cerrno>
+#include <thread>
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
-
-#include <cerrno>
-#include <thread>
 
 #include "base/http_client.h"
 #include "base/unique_fd.h"

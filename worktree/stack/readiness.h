@@ -13,7 +13,8 @@ namespace hedge::worktree {
 
 struct ReadinessProbe {
   std::uint16_t port = 0;
-  std::optional<std::string> path;  // asked by HTTP until it answers below 500; absent: a connection is enough
+  std::optional<std::string>
+      path;  // asked by HTTP until it answers below 500; absent: a connection is enough
   std::chrono::milliseconds limit{60000};
 };
 

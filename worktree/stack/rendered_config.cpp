@@ -23,7 +23,9 @@ Json& object_at(Json& json, const std::string& key) {
 }
 
 // Compose interpolates the generated file once more.
-std::string escape_dollar(const std::string& text) { return replace_all(text, "$", "$$"); }
+std::string escape_dollar(const std::string& text) {
+  return replace_all(text, "$", "$$");
+}
 
 bool is_external(const Json& resource) {
   return resource.is_object() && resource.contains("external") && resource["external"] != Json(false);
@@ -82,9 +84,11 @@ class Renderer {
     reset(name, service, "container_name");
     reset(name, service, "ports");
     service["restart"] = "no";
-    if (service.contains("deploy") && service["deploy"].is_object()) service["deploy"].erase("restart_policy");
+    if (service.contains("deploy") && service["deploy"].is_object())
+      service["deploy"].erase("restart_policy");
     if (service.contains("network_mode") && service["network_mode"] == "host") {
-      problem("compose_host_network", "service " + name + " uses the host's network", {"services", name, "network_mode"});
+      problem("compose_host_network", "service " + name + " uses the host's network",
+              {"services", name, "network_mode"});
     }
     for (const std::string& source : normalize_mounts(service, request_.compose)) {
       if (!is_inside_main(source)) continue;
@@ -109,7 +113,8 @@ class Renderer {
   }
 
   static void add_extra_host(Json& service, const std::string& host) {
-    if (!service.contains("extra_hosts") || !service["extra_hosts"].is_array()) service["extra_hosts"] = Json::array();
+    if (!service.contains("extra_hosts") || !service["extra_hosts"].is_array())
+      service["extra_hosts"] = Json::array();
     service["extra_hosts"].push_back(host);
   }
 
@@ -120,7 +125,8 @@ class Renderer {
     }
     if (!service.contains("depends_on") || !service["depends_on"].is_object()) return;
     for (const auto& [other, how] : service["depends_on"].items()) {
-      if (how.is_object() && how.value("condition", "") == "service_completed_successfully") out_.one_shots.push_back(other);
+      if (how.is_object() && how.value("condition", "") == "service_completed_successfully")
+        out_.one_shots.push_back(other);
     }
   }
 
@@ -128,7 +134,8 @@ class Renderer {
     if (!config_.contains(section) || !config_[section].is_object()) return;
     for (const auto& [key, value] : config_[section].items()) {
       if (!value.is_object() || !value.contains("file") || !is_inside_main(value.value("file", ""))) continue;
-      problem("compose_bind_in_main", section + " " + key + " reads a file inside the main checkout", {section, key, "file"});
+      problem("compose_bind_in_main", section + " " + key + " reads a file inside the main checkout",
+              {section, key, "file"});
     }
   }
 
@@ -211,7 +218,8 @@ std::string unsafe_service(const Json& service, const RenderRequest& request) {
 
 std::string unsafe_resource(const std::string& key, const Json& resource, const RenderRequest& request) {
   if (!resource.is_object() || is_external(resource) || !resource.contains("name")) return {};
-  return resource["name"] == request.project + "_" + key ? std::string() : "the fixed name " + resource["name"].dump();
+  return resource["name"] == request.project + "_" + key ? std::string()
+                                                         : "the fixed name " + resource["name"].dump();
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // The compose configuration of one worktree: what the repository says, made harmless to everybody else.
 //
-// Compose merges override files by rules that differ between its generations (ports are appended, resets need 2.24), so
-// Hedge generates no override but the whole configuration, from what `compose config` rendered.
+// Compose merges override files by rules that differ between its generations (ports are appended, resets
+// need 2.24), so Hedge generates no override but the whole configuration, from what `compose config`
+// rendered.
 #pragma once
 
 #include <filesystem>
@@ -28,11 +29,12 @@ struct RenderRequest {
   std::string project;
   std::filesystem::path checkout;        // mounted at its own path in `services`
   std::filesystem::path git_common_dir;  // likewise
-  std::filesystem::path main_checkout;   // nothing inside it may be mounted, but git_common_dir; empty: no such rule
+  std::filesystem::path
+      main_checkout;  // nothing inside it may be mounted, but git_common_dir; empty: no such rule
   std::vector<std::filesystem::path> files;  // the repository's, for the lines of messages
-  std::vector<std::string> services;         // those that are the application: they get environment and mounts
+  std::vector<std::string> services;  // those that are the application: they get environment and mounts
   Environment environment;
-  std::vector<std::string> extra_hosts;      // "name:address"
+  std::vector<std::string> extra_hosts;  // "name:address"
 };
 
 struct RenderedConfig {
@@ -40,7 +42,7 @@ struct RenderedConfig {
   std::vector<std::string> services;   // all that it has
   std::vector<std::string> one_shots;  // those that others wait for to end: not running is their right state
   std::map<std::string, std::string> images;  // by service, of those that are not built
-  std::vector<std::string> notes;      // for people: what was reset, and where it stands
+  std::vector<std::string> notes;             // for people: what was reset, and where it stands
 };
 
 // From the output of `compose config` (YAML or JSON).

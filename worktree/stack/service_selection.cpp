@@ -35,7 +35,8 @@ bool component_matches(std::string_view pattern, std::string_view name) {
   if (pattern.front() == '[') {
     const auto end = pattern.find(']', 2);
     if (end != std::string_view::npos) {
-      return in_set(pattern.substr(1, end - 1), name.front()) && component_matches(pattern.substr(end + 1), name.substr(1));
+      return in_set(pattern.substr(1, end - 1), name.front()) &&
+             component_matches(pattern.substr(end + 1), name.substr(1));
     }
   }
   return (pattern.front() == '?' || pattern.front() == name.front()) &&
@@ -66,7 +67,8 @@ ServiceChoice choose_needed(const SelectableService& service, const std::vector<
   return {service.name, false, "nothing changed in " + join(service.when_changed, ", ")};
 }
 
-Result<void> require_known(const std::vector<SelectableService>& services, const std::vector<std::string>& names) {
+Result<void> require_known(const std::vector<SelectableService>& services,
+                           const std::vector<std::string>& names) {
   std::vector<std::string> known;
   for (const SelectableService& service : services) known.push_back(service.name);
   for (const std::string& name : names) {
@@ -86,14 +88,19 @@ bool glob_matches(std::string_view pattern, std::string_view path) {
 }
 
 Result<std::vector<ServiceChoice>> select_services(const std::vector<SelectableService>& services,
-                                                   const std::vector<std::string>& changed_paths, const ServiceWish& wish) {
+                                                   const std::vector<std::string>& changed_paths,
+                                                   const ServiceWish& wish) {
   if (auto known = require_known(services, wish.names); !known) return known.error();
   std::vector<ServiceChoice> choices;
   for (const SelectableService& service : services) {
     const bool named = std::find(wish.names.begin(), wish.names.end(), service.name) != wish.names.end();
     switch (wish.kind) {
-      case ServiceWish::Kind::needed: choices.push_back(choose_needed(service, changed_paths)); break;
-      case ServiceWish::Kind::all: choices.push_back({service.name, true, "all were asked for"}); break;
+      case ServiceWish::Kind::needed:
+        choices.push_back(choose_needed(service, changed_paths));
+        break;
+      case ServiceWish::Kind::all:
+        choices.push_back({service.name, true, "all were asked for"});
+        break;
       case ServiceWish::Kind::named:
         choices.push_back({service.name, named, named ? "asked for by name" : "not asked for"});
         break;

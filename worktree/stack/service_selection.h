@@ -29,10 +29,11 @@ struct ServiceChoice {
 // `changed_paths`: relative to the top of the checkout.
 // Errors: not_found `service_unknown`, if a named service does not exist (the hint lists the known ones).
 Result<std::vector<ServiceChoice>> select_services(const std::vector<SelectableService>& services,
-                                                   const std::vector<std::string>& changed_paths, const ServiceWish& wish);
+                                                   const std::vector<std::string>& changed_paths,
+                                                   const ServiceWish& wish);
 
-// `?` and `*` match within one path component, `**` as a whole component matches any number of them, `[a-z]` and `[!a-z]` one
-// byte; a pattern that ends in "/" matches everything below. The whole path must match.
+// `?` and `*` match within one path component, `**` as a whole component matches any number of them, `[a-z]`
+// and `[!a-z]` one byte; a pattern that ends in "/" matches everything below. The whole path must match.
 bool glob_matches(std::string_view pattern, std::string_view path);
 
 }  // namespace hedge::worktree

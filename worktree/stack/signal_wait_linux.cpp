@@ -1,6 +1,6 @@
-#include <signal.h>
-
 #include <ctime>
+
+#include <signal.h>
 
 #include "worktree/stack/signal_wait.h"
 

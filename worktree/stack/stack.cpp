@@ -4,10 +4,14 @@ namespace hedge::worktree {
 
 std::string_view to_string(ServiceState state) {
   switch (state) {
-    case ServiceState::absent: return "absent";
-    case ServiceState::stopped: return "stopped";
-    case ServiceState::running: return "running";
-    case ServiceState::failed: return "failed";
+    case ServiceState::absent:
+      return "absent";
+    case ServiceState::stopped:
+      return "stopped";
+    case ServiceState::running:
+      return "running";
+    case ServiceState::failed:
+      return "failed";
   }
   return "absent";
 }

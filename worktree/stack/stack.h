@@ -1,4 +1,5 @@
-// What runs a worktree's application, whatever runs it: the three verbs of a Resource, and stopping without removing.
+// What runs a worktree's application, whatever runs it: the three verbs of a Resource, and stopping without
+// removing.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +17,17 @@ enum class ServiceState {
   absent,   // never started, or removed
   stopped,  // ended because somebody asked for it; converge() starts the same one again
   running,
-  failed,   // ended by itself; `detail` says how
+  failed,  // ended by itself; `detail` says how
 };
 std::string_view to_string(ServiceState state);
 
 struct ServiceStatus {
   std::string name;
   ServiceState state = ServiceState::absent;
-  std::string detail;           // "exited with 1", or empty
-  std::string instance;         // process id, or container id: the same as long as nothing was restarted
-  std::uint16_t port = 0;       // 0: none
-  std::filesystem::path log;    // empty: the engine keeps it
+  std::string detail;         // "exited with 1", or empty
+  std::string instance;       // process id, or container id: the same as long as nothing was restarted
+  std::uint16_t port = 0;     // 0: none
+  std::filesystem::path log;  // empty: the engine keeps it
 };
 
 class Stack : public Resource {

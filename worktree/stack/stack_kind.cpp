@@ -33,19 +33,23 @@ std::string compose_upstream(const PlanInput& input) {
     std::string owner = std::string(kIdLabel) + "=" + input.record.id;
     if (input.record.kind == WorktreeKind::main) {
       const std::string path = input.record.path.string();
-      if (path.find_first_of(",:") != std::string::npos) return {};  // a label's value that no selector can hold
+      if (path.find_first_of(",:") != std::string::npos)
+        return {};  // a label's value that no selector can hold
       owner = "com.docker.compose.project.working_dir=" + path;
     }
-    return "docker:label=" + owner + ",com.docker.compose.service=" + service.name + ":" + std::to_string(service.port);
+    return "docker:label=" + owner + ",com.docker.compose.service=" + service.name + ":" +
+           std::to_string(service.port);
   }
   return {};
 }
 
 bool wants_stack(const PlanInput& input) {
-  return input.record.stack == StackWish::with_stack && input.config.stack.runtime != config::StackRuntime::none;
+  return input.record.stack == StackWish::with_stack &&
+         input.config.stack.runtime != config::StackRuntime::none;
 }
 
-Result<Json> plan_process(const PlanInput& input, const config::ProcessConfig& process, const Values& values) {
+Result<Json> plan_process(const PlanInput& input, const config::ProcessConfig& process,
+                          const Values& values) {
   Values own = values;
   const std::uint16_t port = port_of(input, process);
   own["port"] = std::to_string(port);
@@ -85,7 +89,8 @@ Result<Json> plan_processes(const PlanInput& input, const Values& values) {
 }
 
 // The first service has the worktree's own alias, the others one below it.
-std::vector<std::string> aliases_of(const PlanInput& input, const config::ServiceConfig& service, bool is_first) {
+std::vector<std::string> aliases_of(const PlanInput& input, const config::ServiceConfig& service,
+                                    bool is_first) {
   if (service.port == 0) return {};
   const std::string& alias = input.names.network_alias;
   return {is_first ? alias : service.name + "." + alias};
@@ -105,9 +110,8 @@ Result<Json> plan_containers(const PlanInput& input) {
   std::vector<SelectableService> selectable;
   bool is_first = true;
   for (const config::ServiceConfig& service : stack.services) {
-    services.push_back({{"name", service.name},
-                        {"port", service.port},
-                        {"aliases", aliases_of(input, service, is_first)}});
+    services.push_back(
+        {{"name", service.name}, {"port", service.port}, {"aliases", aliases_of(input, service, is_first)}});
     if (service.port != 0) is_first = false;
     selectable.push_back({service.name, service.when_changed});
   }
@@ -124,7 +128,8 @@ Result<Json> plan_containers(const PlanInput& input) {
 }
 
 Error unreadable(const std::string& why) {
-  return Error(ErrorKind::corrupt, "the recorded stack cannot be understood: " + why).with_id("state_unreadable");
+  return Error(ErrorKind::corrupt, "the recorded stack cannot be understood: " + why)
+      .with_id("state_unreadable");
 }
 
 std::vector<ServiceChoice> choices_from(const Json& json) {
@@ -138,14 +143,16 @@ std::vector<ServiceChoice> choices_from(const Json& json) {
 
 Environment expanded(const Json& variables, const WorktreeRecord& record) {
   Environment out;
-  for (const auto& [name, value] : variables.items()) out[name] = expand_secrets(value.get<std::string>(), record);
+  for (const auto& [name, value] : variables.items())
+    out[name] = expand_secrets(value.get<std::string>(), record);
   return out;
 }
 
 ProcessSpec process_from(const Json& json, const WorktreeRecord& record) {
   ProcessSpec process;
   process.name = json.at("name").get<std::string>();
-  for (const Json& argument : json.at("argv")) process.argv.push_back(expand_secrets(argument.get<std::string>(), record));
+  for (const Json& argument : json.at("argv"))
+    process.argv.push_back(expand_secrets(argument.get<std::string>(), record));
   process.directory = (record.path / json.at("directory").get<std::string>()).lexically_normal();
   process.port_variable = json.at("port_variable").get<std::string>();
   process.port = json.at("port").get<std::uint16_t>();
@@ -211,7 +218,8 @@ Result<std::vector<ResourceSpec>> StackKind::plan(const PlanInput& input, const 
   return std::vector<ResourceSpec>{{kind(), input.names.compose_project, json->dump()}};
 }
 
-Result<std::unique_ptr<Resource>> StackKind::make(const ResourceSpec& spec, const WorktreeRecord& record) const {
+Result<std::unique_ptr<Resource>> StackKind::make(const ResourceSpec& spec,
+                                                  const WorktreeRecord& record) const {
   try {
     const Json json = Json::parse(spec.parameters);
     const auto directory = paths_.stacks_directory() / record.id;
@@ -229,7 +237,8 @@ Result<std::unique_ptr<Resource>> StackKind::make(const ResourceSpec& spec, cons
     processes.environment = expanded(json.at("environment"), record);
     processes.inherited = setup_.environment;
     processes.supervisor = setup_.supervisor;
-    for (const Json& process : json.at("processes")) processes.processes.push_back(process_from(process, record));
+    for (const Json& process : json.at("processes"))
+      processes.processes.push_back(process_from(process, record));
     return std::unique_ptr<Resource>(std::make_unique<ProcessStack>(std::move(processes)));
   } catch (const Json::exception& problem) {
     return unreadable(problem.what());
@@ -241,7 +250,8 @@ Result<std::vector<ServiceChoice>> choices_of(const ResourceSpec& spec) {
     const Json json = Json::parse(spec.parameters);
     if (json.at("runtime") == "compose") return choices_from(json.at("choices"));
     std::vector<ServiceChoice> out;
-    for (const Json& process : json.at("processes")) out.push_back({process.at("name").get<std::string>(), true, "always"});
+    for (const Json& process : json.at("processes"))
+      out.push_back({process.at("name").get<std::string>(), true, "always"});
     return out;
   } catch (const Json::exception& problem) {
     return unreadable(problem.what());

@@ -16,7 +16,8 @@ struct StackSetup {
   Environment environment;              // the caller's
 };
 
-// Publishes `stack.upstream`: the route's target of the first service with a port, as router::parse_upstream() reads it.
+// Publishes `stack.upstream`: the route's target of the first service with a port, as
+// router::parse_upstream() reads it.
 class StackKind final : public ResourceKind {
  public:
   // Lifetime: `runner` and `paths` outlive the kind and what it makes.
@@ -25,7 +26,8 @@ class StackKind final : public ResourceKind {
   std::string kind() const override { return "stack"; }
   void publish(const PlanInput& input, Values& values) const override;
   Result<std::vector<ResourceSpec>> plan(const PlanInput& input, const Values& values) const override;
-  Result<std::unique_ptr<Resource>> make(const ResourceSpec& spec, const WorktreeRecord& record) const override;
+  Result<std::unique_ptr<Resource>> make(const ResourceSpec& spec,
+                                         const WorktreeRecord& record) const override;
 
  private:
   StackSetup setup_;
@@ -33,8 +35,8 @@ class StackKind final : public ResourceKind {
   CommandRunner& runner_;
 };
 
-// What `plan()` decided about each service, and the same step with another wish (`hedge up --all`, `hedge up SERVICE`).
-// Requires: `spec` is of kind "stack". Errors: corrupt; those of select_services().
+// What `plan()` decided about each service, and the same step with another wish (`hedge up --all`, `hedge up
+// SERVICE`). Requires: `spec` is of kind "stack". Errors: corrupt; those of select_services().
 Result<std::vector<ServiceChoice>> choices_of(const ResourceSpec& spec);
 Result<ResourceSpec> with_wish(const ResourceSpec& spec, const ServiceWish& wish);
 

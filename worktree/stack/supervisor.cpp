@@ -1,13 +1,13 @@
 #include "worktree/stack/supervisor.h"
 
+#include <algorithm>
+#include <cerrno>
+#include <thread>
+
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <thread>
 
 #include "base/file.h"
 #include "base/file_lock.h"
@@ -21,14 +21,16 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr auto kLockLimit = std::chrono::seconds(3);      // for the predecessor to let go
-constexpr auto kKillLimit = std::chrono::seconds(5);      // after SIGKILL
-constexpr auto kLook = std::chrono::milliseconds(25);     // how often a group that is ending is looked at
-constexpr auto kIdle = std::chrono::hours(1);             // a wait for signals needs some bound
-constexpr std::uintmax_t kMaxLogBytes = 16U << 20;        // then the log is moved aside, at the next start
+constexpr auto kLockLimit = std::chrono::seconds(3);   // for the predecessor to let go
+constexpr auto kKillLimit = std::chrono::seconds(5);   // after SIGKILL
+constexpr auto kLook = std::chrono::milliseconds(25);  // how often a group that is ending is looked at
+constexpr auto kIdle = std::chrono::hours(1);          // a wait for signals needs some bound
+constexpr std::uintmax_t kMaxLogBytes = 16U << 20;     // then the log is moved aside, at the next start
 constexpr std::initializer_list<int> kSignals{SIGCHLD, SIGTERM, SIGINT, SIGHUP};
 
-int exit_code_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
+int exit_code_of(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
 
 Result<UniqueFd> open_log(const std::filesystem::path& path) {
   std::error_code ignored;
@@ -68,8 +70,9 @@ class Supervisor {
   static bool is_running(const SupervisedProcess& process) { return !process.exit_code; }
 
   SupervisedProcess* find(const std::string& name) {
-    const auto found = std::find_if(state_.processes.begin(), state_.processes.end(),
-                                    [&name](const SupervisedProcess& process) { return process.name == name; });
+    const auto found =
+        std::find_if(state_.processes.begin(), state_.processes.end(),
+                     [&name](const SupervisedProcess& process) { return process.name == name; });
     return found == state_.processes.end() ? nullptr : &*found;
   }
 
@@ -81,14 +84,16 @@ class Supervisor {
     plan_ = std::move(**loaded);
     reap();
     end(unwanted());
-    std::erase_if(state_.processes, [this](const SupervisedProcess& process) { return planned(process.name) == nullptr; });
+    std::erase_if(state_.processes,
+                  [this](const SupervisedProcess& process) { return planned(process.name) == nullptr; });
     for (const PlannedProcess& process : plan_.processes) {
       SupervisedProcess* present = find(process.name);
       if (present != nullptr && is_running(*present)) continue;
       if (present == nullptr) present = &state_.processes.emplace_back();
       *present = start(process);
       log::info("{}: {}", process.name,
-                present->problem.empty() ? "started as " + std::to_string(present->identity.pid) : present->problem);
+                present->problem.empty() ? "started as " + std::to_string(present->identity.pid)
+                                         : present->problem);
     }
     state_.generation = plan_.generation;
     state_.mark = plan_.mark;
@@ -141,7 +146,8 @@ class Supervisor {
     return spawn_child(command, streams, SessionMode::own_until_parent_dies);
   }
 
-  // Records who has ended by itself. What it left in its session goes with it: a half service answers wrongly.
+  // Records who has ended by itself. What it left in its session goes with it: a half service answers
+  // wrongly.
   bool reap() {
     bool changed = false;
     while (const pid_t child = next_ended()) {
@@ -165,9 +171,10 @@ class Supervisor {
   }
 
   SupervisedProcess* find_pid(pid_t pid) {
-    const auto found = std::find_if(state_.processes.begin(), state_.processes.end(), [pid](const SupervisedProcess& process) {
-      return process.identity.pid == pid && is_running(process);
-    });
+    const auto found = std::find_if(state_.processes.begin(), state_.processes.end(),
+                                    [pid](const SupervisedProcess& process) {
+                                      return process.identity.pid == pid && is_running(process);
+                                    });
     return found == state_.processes.end() ? nullptr : &*found;
   }
 
@@ -180,7 +187,8 @@ class Supervisor {
     }
   }
 
-  // SIGTERM to each one's process group, side by side; SIGKILL to what is left of its session when its time is over.
+  // SIGTERM to each one's process group, side by side; SIGKILL to what is left of its session when its time
+  // is over.
   void end(const std::vector<std::string>& names) {
     const auto begun = SteadyClock::now();
     for (const std::string& name : names) {
@@ -217,7 +225,8 @@ class Supervisor {
   // What left its session (a daemon) came to us when its parent ended.
   static void end_descendants() {
     const auto deadline = SteadyClock::now() + kKillLimit;
-    for (auto rest = find_descendants(); !rest.empty() && SteadyClock::now() < deadline; rest = find_descendants()) {
+    for (auto rest = find_descendants(); !rest.empty() && SteadyClock::now() < deadline;
+         rest = find_descendants()) {
       for (const ProcessIdentity& process : rest) signal_process(process, SIGKILL);
       wait_for_signal({SIGCHLD}, kLook);
       while (::waitpid(-1, nullptr, WNOHANG) > 0) continue;

@@ -19,13 +19,15 @@ class SqliteDataTest : public ::testing::Test {
     ASSERT_TRUE(ensure_directory(directory_ / "wt"));
     spec_.id = "01JDQ0000000000000000ALPHA";
     spec_.checkout = directory_ / "wt";
-    spec_.app = {directory_ / "wt/data/shop.sqlite3", directory_ / "main/data/shop.sqlite3", directory_ / "state/alpha.app"};
+    spec_.app = {directory_ / "wt/data/shop.sqlite3", directory_ / "main/data/shop.sqlite3",
+                 directory_ / "state/alpha.app"};
     spec_.test = {directory_ / "wt/data/shop_test.sqlite3", directory_ / "main/data/shop_test.sqlite3",
                   directory_ / "state/alpha.test"};
   }
 
   static sqlite::Database open(const std::filesystem::path& file) {
-    return sqlite::Database::open(file, sqlite::OpenMode::read_write_create, sqlite::Durability::normal).value();
+    return sqlite::Database::open(file, sqlite::OpenMode::read_write_create, sqlite::Durability::normal)
+        .value();
   }
   static void add_note(sqlite::Database& database, std::string_view text) {
     ASSERT_TRUE(database.execute("CREATE TABLE IF NOT EXISTS notes (text TEXT)"));

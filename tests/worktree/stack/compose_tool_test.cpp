@@ -29,13 +29,15 @@ class ScriptedRunner final : public CommandRunner {
   std::vector<CommandLine> commands;
 };
 
-const Environment kShell{{"PATH", "/usr/bin"}, {"COMPOSE_PROJECT_NAME", "main"}, {"DOCKER_HOST", "unix:///run/d.sock"}};
+const Environment kShell{
+    {"PATH", "/usr/bin"}, {"COMPOSE_PROJECT_NAME", "main"}, {"DOCKER_HOST", "unix:///run/d.sock"}};
 
 TEST(ComposeVersion, K02_is_read_out_of_what_both_generations_print) {
   EXPECT_EQ(parse_compose_version("1.29.2\n").value(), (ComposeVersion{1, 29, 2}));
   EXPECT_EQ(parse_compose_version("v2.26.1-ds1\n").value(), (ComposeVersion{2, 26, 1}));
   EXPECT_EQ(parse_compose_version("2.26.1-4").value(), (ComposeVersion{2, 26, 1}));
-  EXPECT_EQ(parse_compose_version("WARN[0000] the attribute version is obsolete\n2.31.0\n").value(), (ComposeVersion{2, 31, 0}));
+  EXPECT_EQ(parse_compose_version("WARN[0000] the attribute version is obsolete\n2.31.0\n").value(),
+            (ComposeVersion{2, 31, 0}));
   EXPECT_EQ(parse_compose_version("2.5").value(), (ComposeVersion{2, 5, 0}));
   EXPECT_FALSE(parse_compose_version(""));
   EXPECT_FALSE(parse_compose_version("docker: 'compose' is not a docker command."));
@@ -43,7 +45,8 @@ TEST(ComposeVersion, K02_is_read_out_of_what_both_generations_print) {
 
 TEST(ComposeTool, prefers_the_plugin_and_falls_back_to_the_command) {
   ScriptedRunner runner;
-  runner.answers = {{"docker compose version", {0, "2.26.1\n", "", false}}, {"docker-compose version", {0, "1.29.2\n", "", false}}};
+  runner.answers = {{"docker compose version", {0, "2.26.1\n", "", false}},
+                    {"docker-compose version", {0, "1.29.2\n", "", false}}};
   EXPECT_EQ(ComposeTool::detect(runner, kShell)->version().major, 2);
   runner.answers.front().second = {1, "", "docker: 'compose' is not a docker command.\n", false};
   const auto tool = ComposeTool::detect(runner, kShell);
@@ -63,23 +66,29 @@ TEST(ComposeTool, K05_absent_and_too_old_have_ids_of_their_own) {
 
 TEST(ComposeTool, W01_every_call_names_project_directory_and_files_and_inherits_none) {
   ScriptedRunner runner;
-  runner.answers = {{"docker compose version", {0, "2.26.1\n", "", false}}, {"docker compose -p", {0, "done", "", false}}};
+  runner.answers = {{"docker compose version", {0, "2.26.1\n", "", false}},
+                    {"docker compose -p", {0, "done", "", false}}};
   const auto tool = ComposeTool::detect(runner, kShell);
-  const auto said = tool->run({"shop-alpha", "/wt", {"/s/a.yml", "/s/b.yml"}}, {"up", "-d"}, std::chrono::seconds(1));
+  const auto said =
+      tool->run({"shop-alpha", "/wt", {"/s/a.yml", "/s/b.yml"}}, {"up", "-d"}, std::chrono::seconds(1));
   EXPECT_EQ(said.value(), "done");
   const CommandLine& command = runner.commands.back();
-  EXPECT_EQ(command.argv, (std::vector<std::string>{"docker", "compose", "-p", "shop-alpha", "--project-directory", "/wt", "-f",
-                                                     "/s/a.yml", "-f", "/s/b.yml", "up", "-d"}));
+  EXPECT_EQ(command.argv,
+            (std::vector<std::string>{"docker", "compose", "-p", "shop-alpha", "--project-directory", "/wt",
+                                      "-f", "/s/a.yml", "-f", "/s/b.yml", "up", "-d"}));
   EXPECT_EQ(command.limit, std::chrono::seconds(1));
-  EXPECT_THAT(*command.environment, Contains(std::pair<const std::string, std::string>("DOCKER_HOST", "unix:///run/d.sock")));
+  EXPECT_THAT(*command.environment,
+              Contains(std::pair<const std::string, std::string>("DOCKER_HOST", "unix:///run/d.sock")));
   EXPECT_FALSE(command.environment->contains("COMPOSE_PROJECT_NAME"));
 }
 
 TEST(ComposeTool, K09_a_failing_call_tells_the_end_of_what_it_said) {
   ScriptedRunner runner;
-  runner.answers = {{"docker compose version", {0, "2.26.1\n", "", false}},
-                    {"docker compose -p", {17, "", "progress\nyaml: line 3: mapping values are not allowed\n", false}}};
-  const auto said = ComposeTool::detect(runner, kShell)->run({"p", "/wt", {"/c"}}, {"config"}, std::chrono::seconds(1));
+  runner.answers = {
+      {"docker compose version", {0, "2.26.1\n", "", false}},
+      {"docker compose -p", {17, "", "progress\nyaml: line 3: mapping values are not allowed\n", false}}};
+  const auto said =
+      ComposeTool::detect(runner, kShell)->run({"p", "/wt", {"/c"}}, {"config"}, std::chrono::seconds(1));
   ASSERT_FALSE(said);
   EXPECT_THAT(said.error().text(), HasSubstr("exited with 17"));
   EXPECT_THAT(said.error().text(), HasSubstr("mapping values are not allowed"));
@@ -87,14 +96,18 @@ TEST(ComposeTool, K09_a_failing_call_tells_the_end_of_what_it_said) {
 
 TEST(ComposeFiles, are_the_configured_ones_or_the_first_default_with_its_override) {
   const test::TemporaryDirectory checkout;
-  const auto touch = [&](const std::string& name) { ASSERT_TRUE(write_file_atomically(checkout / name, "", 0644)); };
+  const auto touch = [&](const std::string& name) {
+    ASSERT_TRUE(write_file_atomically(checkout / name, "", 0644));
+  };
   EXPECT_EQ(find_compose_files(checkout.path(), {}).error().id(), "compose_file_missing");
   touch("docker-compose.yml");
   touch("docker-compose.override.yml");
   EXPECT_EQ(find_compose_files(checkout.path(), {}).value(),
-            (std::vector<std::filesystem::path>{checkout / "docker-compose.yml", checkout / "docker-compose.override.yml"}));
+            (std::vector<std::filesystem::path>{checkout / "docker-compose.yml",
+                                                checkout / "docker-compose.override.yml"}));
   touch("compose.yaml");
-  EXPECT_EQ(find_compose_files(checkout.path(), {}).value(), (std::vector<std::filesystem::path>{checkout / "compose.yaml"}));
+  EXPECT_EQ(find_compose_files(checkout.path(), {}).value(),
+            (std::vector<std::filesystem::path>{checkout / "compose.yaml"}));
   EXPECT_EQ(find_compose_files(checkout.path(), {"compose.yaml", "docker-compose.yml"})->size(), 2U);
   EXPECT_EQ(find_compose_files(checkout.path(), {"absent.yml"}).error().id(), "compose_file_missing");
 }

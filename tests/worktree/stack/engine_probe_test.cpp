@@ -1,14 +1,14 @@
 #include "worktree/stack/engine_probe.h"
 
+#include <cstring>
+#include <optional>
+#include <thread>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-
-#include <cstring>
-#include <optional>
-#include <thread>
 
 #include "base/digest.h"
 #include "base/file.h"
@@ -45,7 +45,8 @@ class FakeEngine {
     const UniqueFd peer(::accept(socket_.get(), nullptr, nullptr));
     char request[4096];
     EXPECT_GT(::recv(peer.get(), request, sizeof request, 0), 0);
-    EXPECT_EQ(::send(peer.get(), answer.data(), answer.size(), MSG_NOSIGNAL), static_cast<ssize_t>(answer.size()));
+    EXPECT_EQ(::send(peer.get(), answer.data(), answer.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(answer.size()));
   }
   UniqueFd socket_;
   std::thread server_;
@@ -93,7 +94,8 @@ TEST_F(EngineProbeTest, K05_an_engine_that_answers_with_an_error_does_not_run) {
   EXPECT_EQ(id_of(at("unix://" + socket())), "engine_host_unreachable");
 }
 
-// The default socket cannot be moved; without an engine on the machine both remaining causes can be told by the docker command.
+// The default socket cannot be moved; without an engine on the machine both remaining causes can be told by
+// the docker command.
 TEST_F(EngineProbeTest, K05_not_installed_and_not_running_differ_by_the_docker_command) {
   if (path_exists("/var/run/docker.sock")) GTEST_SKIP() << "this machine has an engine of its own";
   EXPECT_EQ(id_of({{"PATH", directory_.path().string()}}), "engine_not_installed");
@@ -118,7 +120,8 @@ TEST_F(EngineProbeTest, K05_a_socket_that_this_user_may_not_use_is_a_matter_of_p
 TEST_F(EngineProbeTest, K05_a_context_of_the_docker_command_is_followed) {
   const auto meta = directory_ / ("contexts/meta/" + to_hex(sha256("rootless")));
   ASSERT_TRUE(ensure_directory(meta));
-  ASSERT_TRUE(write_file_atomically(meta / "meta.json", R"({"Endpoints":{"docker":{"Host":"unix:///run/user/7/d.sock"}}})", 0644));
+  ASSERT_TRUE(write_file_atomically(
+      meta / "meta.json", R"({"Endpoints":{"docker":{"Host":"unix:///run/user/7/d.sock"}}})", 0644));
   ASSERT_TRUE(write_file_atomically(directory_ / "config.json", R"({"currentContext":"rootless"})", 0644));
   Environment environment{{"DOCKER_CONFIG", directory_.path().string()}};
   const auto address = find_engine_address(environment);
@@ -130,7 +133,8 @@ TEST_F(EngineProbeTest, K05_a_context_of_the_docker_command_is_followed) {
   environment["DOCKER_CONTEXT"] = "gone";
   EXPECT_EQ(find_engine_address(environment).error().id(), "engine_address_invalid");
   environment["DOCKER_HOST"] = "unix:///run/d.sock";
-  EXPECT_EQ(find_engine_address(environment)->origin, EngineOrigin::host_variable) << "DOCKER_HOST outranks contexts";
+  EXPECT_EQ(find_engine_address(environment)->origin, EngineOrigin::host_variable)
+      << "DOCKER_HOST outranks contexts";
 }
 
 }  // namespace

@@ -1,15 +1,15 @@
 // Real processes under a real supervisor.
 #include "worktree/stack/process_stack.h"
 
+#include <functional>
+#include <thread>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-
-#include <functional>
-#include <thread>
 
 #include "base/file.h"
 #include "base/http_client.h"
@@ -54,7 +54,9 @@ class BoundPort {
   std::uint16_t number_ = 0;
 };
 
-std::uint16_t free_port() { return BoundPort().number(); }
+std::uint16_t free_port() {
+  return BoundPort().number();
+}
 
 // Answers every request with the value of one variable of its environment.
 constexpr const char* kServer = R"(
@@ -101,7 +103,9 @@ class ProcessStackTest : public ::testing::Test {
     process.ready_path = "/";
     return process;
   }
-  ProcessSpec& add_script(const std::string& name, const std::string& script) { return add(name, {"sh", "-c", script}); }
+  ProcessSpec& add_script(const std::string& name, const std::string& script) {
+    return add(name, {"sh", "-c", script});
+  }
 
   std::string ask(const ProcessSpec& process, const std::string& path) const {
     HttpRequest request;
@@ -111,12 +115,17 @@ class ProcessStackTest : public ::testing::Test {
   }
   std::vector<std::string> instances() const {
     std::vector<std::string> out;
-    for (const ServiceStatus& status : stack().load_status().value()) out.push_back(status.instance);
+    const auto all = stack().load_status();
+    for (const ServiceStatus& status : *all) out.push_back(status.instance);
     return out;
   }
   SupervisorState state() const { return load_state(spec_.files).value().value(); }
-  std::vector<ProcessIdentity> remains(const std::string& mark) const { return find_marked(kStackMark, mark + "/"); }
-  std::string log_of(const std::string& name) const { return read_file(spec_.files.log(name)).value_or(std::string()); }
+  std::vector<ProcessIdentity> remains(const std::string& mark) const {
+    return find_marked(kStackMark, mark + "/");
+  }
+  std::string log_of(const std::string& name) const {
+    return read_file(spec_.files.log(name)).value_or(std::string());
+  }
 
   test::TemporaryDirectory directory_;
   ProcessStackSpec spec_;
@@ -309,7 +318,8 @@ TEST_F(ProcessStackTest, W19_after_a_killed_supervisor_converge_makes_one_whole_
   ASSERT_TRUE(eventually([&] { return !is_alive(before.supervisor); }));
   EXPECT_EQ(stack().converge()->action, Action::started);
   EXPECT_EQ(stack().check()->presence, Presence::present);
-  for (const SupervisedProcess& process : before.processes) EXPECT_FALSE(is_alive(process.identity)) << process.name;
+  for (const SupervisedProcess& process : before.processes)
+    EXPECT_FALSE(is_alive(process.identity)) << process.name;
 }
 
 TEST_F(ProcessStackTest, W19_a_run_that_was_killed_before_anything_was_recorded_is_cleaned_up) {

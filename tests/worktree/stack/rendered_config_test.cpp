@@ -1,11 +1,10 @@
 // What both generations of Compose print for the same file, and what is made of it.
 #include "worktree/stack/rendered_config.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <functional>
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
@@ -172,7 +171,8 @@ TEST_P(RenderedConfigTest, W12_everything_that_is_made_carries_the_worktrees_lab
 TEST_P(RenderedConfigTest, D19_the_application_gets_the_worktrees_environment_over_its_own) {
   const Json services = result(request())["services"];
   EXPECT_EQ(services["app"]["environment"]["B"], "9");
-  EXPECT_EQ(services["app"]["environment"]["DATABASE_URL"], "postgresql://a:p$$ss@h/d") << "Compose interpolates once more";
+  EXPECT_EQ(services["app"]["environment"]["DATABASE_URL"], "postgresql://a:p$$ss@h/d")
+      << "Compose interpolates once more";
   EXPECT_EQ(services["app"]["environment"]["A"], "x$$y") << "Compose had escaped it already";
   EXPECT_EQ(services["app"]["environment"]["LEGACY"], "no");
   EXPECT_TRUE(services["app"]["environment"]["C"].is_null());
@@ -217,9 +217,11 @@ TEST_P(RenderedConfigTest, one_shot_services_and_pulled_images_are_told) {
 
 TEST_P(RenderedConfigTest, notes_and_refusals_name_file_and_line) {
   const test::TemporaryDirectory directory;
-  ASSERT_TRUE(write_file_atomically(directory / "compose.yml",
-                                    "services:\n  app:\n    image: shop\n    container_name: fixed\n    ports:\n      - 3001:3001\n"
-                                    "    volumes:\n      - /main/uploads:/uploads\n", 0644));
+  ASSERT_TRUE(write_file_atomically(
+      directory / "compose.yml",
+      "services:\n  app:\n    image: shop\n    container_name: fixed\n    ports:\n      - 3001:3001\n"
+      "    volumes:\n      - /main/uploads:/uploads\n",
+      0644));
   RenderRequest wanted = request();
   wanted.files = {directory / "compose.yml"};
   EXPECT_THAT(render_for_worktree(rendered(), wanted)->notes, Contains(HasSubstr("container_name")));
@@ -265,7 +267,8 @@ TEST_P(RenderedConfigTest, what_is_generated_passes_the_read_back_and_each_dange
     Json config = Json::parse(good);
     change(config);
     const auto safe = require_safe(config.dump(), request());
-    return !safe && safe.error().id() == "compose_rendered_unsafe" && safe.error().kind() == ErrorKind::refused;
+    return !safe && safe.error().id() == "compose_rendered_unsafe" &&
+           safe.error().kind() == ErrorKind::refused;
   };
   EXPECT_TRUE(refused([](Json& config) { config["name"] = "shop"; }));
   EXPECT_TRUE(refused([](Json& config) { config["services"]["app"]["container_name"] = "fixed"; }));
@@ -283,8 +286,8 @@ TEST(RenderedConfigInput, K02_json_newlines_and_rubbish) {
   request.compose = {2, 26, 1};
   request.project = "p";
   EXPECT_TRUE(render_for_worktree(R"({"services": {"app": {"image": "shop"}}})", request)) << "JSON is YAML";
-  for (const char* text : {"", "[]", "services: 3", "services: {app: 3}", "a: [", "services: {app: {depends_on: {db: {condition: 3}}}}",
-                           "\tservices:"}) {
+  for (const char* text : {"", "[]", "services: 3", "services: {app: 3}", "a: [",
+                           "services: {app: {depends_on: {db: {condition: 3}}}}", "\tservices:"}) {
     const auto config = render_for_worktree(text, request);
     ASSERT_FALSE(config) << text;
     EXPECT_EQ(config.error().id(), "compose_file_invalid") << text;

@@ -43,7 +43,8 @@ TEST(Globs, match_as_the_table_says) {
   }
 }
 
-const std::vector<SelectableService> kServices{{"app", {}}, {"search", {"search/**", "*.idx"}}, {"mail", {"mail/**"}}};
+const std::vector<SelectableService> kServices{
+    {"app", {}}, {"search", {"search/**", "*.idx"}}, {"mail", {"mail/**"}}};
 
 std::vector<std::string> starting(const std::vector<ServiceChoice>& choices) {
   std::vector<std::string> out;
