@@ -201,6 +201,8 @@ Task<EngineResult<Container>> DockerEngine::inspect(std::string id_or_name, Stea
 void DockerEngine::finish(const std::string& key, UpstreamAnswer answer) {
   Entry& entry = entries_[key];
   const bool is_failure = std::holds_alternative<ProxyError>(answer);
+  // An engine that answers again has events again, too.
+  if (!is_engine_failure(answer) && !is_watching_) backoff_->cancel();
   if (is_engine_failure(answer) && entry.last_good != nullptr) {
     answer = entry.last_good;
   } else if (is_failure) {
