@@ -11,9 +11,8 @@ class EdgeWorker;
 class ConnectionService {
  public:
   virtual ~ConnectionService() = default;
-  // Serves the connection until it is over. Returning closes it. Called for each connection after the TLS handshake; many
-  // calls run at once on the worker's thread.
-  // Lifetime: both outlive the task.
+  // Serves the connection until it is over. Returning closes it. Called for each connection after the TLS
+  // handshake; many calls run at once on the worker's thread. Lifetime: both outlive the task.
   virtual Task<void> serve(EdgeWorker& worker, DownstreamConnection& connection) = 0;
 };
 

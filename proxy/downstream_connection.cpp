@@ -1,9 +1,9 @@
 #include "proxy/downstream_connection.h"
 
-#include <openssl/err.h>
-
 #include <array>
 #include <utility>
+
+#include <openssl/err.h>
 
 #include "proxy/edge_worker.h"
 #include "proxy/handshake_log.h"
@@ -14,8 +14,8 @@
 namespace hedge::proxy {
 namespace {
 
-// The content type of a handshake record, with which every TLS connection begins (RFC 8446, section 5.1). No HTTP request
-// begins with it.
+// The content type of a handshake record, with which every TLS connection begins (RFC 8446, section 5.1). No
+// HTTP request begins with it.
 constexpr int kHandshakeRecord = 0x16;
 
 std::string openssl_reason(unsigned long code) {
@@ -32,7 +32,9 @@ DownstreamConnection::DownstreamConnection(EdgeWorker& worker, std::unique_ptr<S
   worker_.enter(*this);
 }
 
-DownstreamConnection::~DownstreamConnection() { worker_.leave(*this); }
+DownstreamConnection::~DownstreamConnection() {
+  worker_.leave(*this);
+}
 
 Task<void> DownstreamConnection::run() {
   const bool opened = co_await open();
@@ -42,8 +44,8 @@ Task<void> DownstreamConnection::run() {
 
 Task<bool> DownstreamConnection::open() {
   const EdgeLimits& limits = worker_.settings().limits;
-  // A client that says nothing has as long as a handshake; browsers open connections in advance and use them later, so on a
-  // plain listener the idle limit holds.
+  // A client that says nothing has as long as a handshake; browsers open connections in advance and use them
+  // later, so on a plain listener the idle limit holds.
   idle_ = true;
   socket_->set_deadline(listener_ == ListenerKind::tls ? limits.handshake : limits.idle_keep_alive);
   if (worker_.draining()) co_return false;
@@ -58,10 +60,12 @@ Task<bool> DownstreamConnection::open() {
 }
 
 Task<bool> DownstreamConnection::shake_hands() {
-  SslPtr session = worker_.tls() != nullptr ? worker_.tls()->new_server_session(worker_.handshake_routes()) : nullptr;
+  SslPtr session =
+      worker_.tls() != nullptr ? worker_.tls()->new_server_session(worker_.handshake_routes()) : nullptr;
   if (session == nullptr) co_return false;
   Reactor& reactor = worker_.reactor();
-  tls_ = std::make_unique<TlsStream>(*socket_, std::move(session), reactor.deadlines(), worker_.buffers().scratch());
+  tls_ = std::make_unique<TlsStream>(*socket_, std::move(session), reactor.deadlines(),
+                                     worker_.buffers().scratch());
   stream_ = tls_.get();
   socket_->clear_deadline();
   tls_->set_deadline(worker_.settings().limits.handshake);
@@ -85,6 +89,8 @@ void DownstreamConnection::begin_request_head() {
   stream_->set_deadline(worker_.settings().limits.request_head);
 }
 
-void DownstreamConnection::end_request_head() { stream_->clear_deadline(); }
+void DownstreamConnection::end_request_head() {
+  stream_->clear_deadline();
+}
 
 }  // namespace hedge::proxy

@@ -34,11 +34,13 @@ class DownstreamConnection {
   bool wants_https() const noexcept { return wants_https_; }
 
   // Three states, which only move the connection's deadline. The usual turn of a protocol's server:
-  //   begin_idle(); co_await stream().readable(); begin_request_head(); … read the head … end_request_head(); exchange.
-  // Idle: waiting for a request's first byte, at most the idle limit. A drain ends the wait with `cancelled`, also one
-  // that began earlier: anything but `ok` means to close without a word.
+  //   begin_idle(); co_await stream().readable(); begin_request_head(); … read the head … end_request_head();
+  //   exchange.
+  // Idle: waiting for a request's first byte, at most the idle limit. A drain ends the wait with `cancelled`,
+  // also one that began earlier: anything but `ok` means to close without a word.
   void begin_idle();
-  // The head must be complete within the limit from here: call it with the first byte (also when that is in a buffer).
+  // The head must be complete within the limit from here: call it with the first byte (also when that is in a
+  // buffer).
   void begin_request_head();
   // No deadline on bodies, streams and tunnels.
   void end_request_head();

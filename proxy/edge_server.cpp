@@ -5,7 +5,8 @@
 namespace hedge::proxy {
 
 Result<std::unique_ptr<EdgeServer>> EdgeServer::create(EdgeSettings settings, WorkerShared shared,
-                                                       std::vector<BoundAddress> addresses, std::size_t workers) {
+                                                       std::vector<BoundAddress> addresses,
+                                                       std::size_t workers) {
   std::unique_ptr<EdgeServer> server(new EdgeServer(std::move(settings)));
   for (const BoundAddress& bound : addresses) {
     const bool tls = bound.kind == ListenerKind::tls;
@@ -31,6 +32,15 @@ void EdgeServer::start() {
 
 void EdgeServer::join() {
   for (const auto& worker : workers_) worker->join();
+}
+
+bool EdgeServer::join_within(std::chrono::milliseconds limit) {
+  const SteadyTime until = std::chrono::steady_clock::now() + limit;
+  for (const auto& worker : workers_) {
+    if (!worker->wait_until_ended(until)) return false;
+  }
+  join();
+  return true;
 }
 
 void EdgeServer::publish(std::shared_ptr<const router::RouteTable> table) {

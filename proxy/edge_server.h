@@ -1,7 +1,7 @@
 // The edge: its workers, and the control thread's and the container engine's way to reach all of them.
 #pragma once
 
-#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -27,8 +27,11 @@ class EdgeServer final : public ManagedEdge, public UpstreamEvents {
   ~EdgeServer() override;
 
   void start();
-  // Blocks until every worker has drained; at most the drain limit and a second after begin_drain().
+  // Blocks until every worker has drained.
   void join();
+  // The same with a bound. False: a coroutine of some worker waits for something that nothing ends, which is
+  // a bug; the server must not be destroyed then.
+  bool join_within(std::chrono::milliseconds limit);
 
   // From any thread.
 

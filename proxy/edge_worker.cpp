@@ -21,11 +21,13 @@ void block_signals() {
 
 }  // namespace
 
-Result<std::unique_ptr<EdgeWorker>> EdgeWorker::create(WorkerShared shared, std::vector<ListeningSocket> listeners) {
+Result<std::unique_ptr<EdgeWorker>> EdgeWorker::create(WorkerShared shared,
+                                                       std::vector<ListeningSocket> listeners) {
   Result<std::unique_ptr<Reactor>> reactor = Reactor::create(shared.settings->limits.sweep);
   if (!reactor) return std::move(reactor).error();
   std::unique_ptr<EdgeWorker> worker(new EdgeWorker(shared, std::move(reactor).value()));
-  if (Result<void> listening = worker->listen(std::move(listeners)); !listening) return std::move(listening).error();
+  if (Result<void> listening = worker->listen(std::move(listeners)); !listening)
+    return std::move(listening).error();
   return worker;
 }
 
@@ -59,6 +61,11 @@ void EdgeWorker::start() {
 void EdgeWorker::run() {
   block_signals();
   reactor_->run();
+  ended_.set_value();
+}
+
+bool EdgeWorker::wait_until_ended(SteadyTime limit) const {
+  return end_.wait_until(limit) == std::future_status::ready;
 }
 
 void EdgeWorker::join() {

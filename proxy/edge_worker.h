@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/task_group.h"
 #include "base/unique_fd.h"
 #include "proxy/connection_service.h"
@@ -35,15 +37,16 @@ struct ListeningSocket {
 // What all workers share; immutable or thread-safe, and outlives them.
 struct WorkerShared {
   const EdgeSettings* settings = nullptr;
-  TlsContext* tls = nullptr;           // null: no certificates, TLS connections are closed
-  UpstreamSource* docker = nullptr;    // null: docker: upstreams are engine_not_installed
+  TlsContext* tls = nullptr;         // null: no certificates, TLS connections are closed
+  UpstreamSource* docker = nullptr;  // null: docker: upstreams are engine_not_installed
   ConnectionService* service = nullptr;
 };
 
 class EdgeWorker {
  public:
   // Errors are those of the reactor's descriptors: no_space.
-  static Result<std::unique_ptr<EdgeWorker>> create(WorkerShared shared, std::vector<ListeningSocket> listeners);
+  static Result<std::unique_ptr<EdgeWorker>> create(WorkerShared shared,
+                                                    std::vector<ListeningSocket> listeners);
   // Requires: the thread has been joined.
   ~EdgeWorker();
 
@@ -53,9 +56,11 @@ class EdgeWorker {
   void publish(std::shared_ptr<const router::RouteTable> table);
   void identity_gone(std::string identity);
   void docker_answers_changed();
-  // Stops accepting, closes idle connections, lets exchanges finish within the drain limit, cancels the rest and ends
-  // the thread.
+  // Stops accepting, closes idle connections, lets exchanges finish within the drain limit, cancels the rest
+  // and ends the thread.
   void drain();
+  // False: the thread has not ended by then.
+  bool wait_until_ended(SteadyTime limit) const;
   void join();
   const WorkerStats& stats() const noexcept { return stats_; }
 
@@ -106,6 +111,8 @@ class EdgeWorker {
   TaskGroup drain_;
   bool draining_ = false;
   bool drain_is_late_ = false;
+  std::promise<void> ended_;
+  std::future<void> end_ = ended_.get_future();
   std::thread thread_;
 };
 

@@ -21,23 +21,30 @@ bool is_expected(HandshakeFailure failure) {
 HandshakeFailure classify_handshake_failure(const IoResult& result, unsigned long openssl_error) {
   switch (ERR_GET_REASON(openssl_error)) {
     case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
-    case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN: return HandshakeFailure::unknown_authority;
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
+      return HandshakeFailure::unknown_authority;
     case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
     case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
     case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
-    case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE: return HandshakeFailure::bad_certificate;
-    case SSL_R_CALLBACK_FAILED: return HandshakeFailure::unknown_name;
+    case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
+      return HandshakeFailure::bad_certificate;
+    case SSL_R_CALLBACK_FAILED:
+      return HandshakeFailure::unknown_name;
     case SSL_R_NO_SUITABLE_SIGNATURE_ALGORITHM:
-    case SSL_R_NO_SHARED_CIPHER: return HandshakeFailure::no_certificate;
+    case SSL_R_NO_SHARED_CIPHER:
+      return HandshakeFailure::no_certificate;
     case SSL_R_UNSUPPORTED_PROTOCOL:
-    case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION: return HandshakeFailure::no_common_version;
+    case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
+      return HandshakeFailure::no_common_version;
     case SSL_R_WRONG_VERSION_NUMBER:
     case SSL_R_HTTP_REQUEST:
     case SSL_R_BAD_RECORD_TYPE:
     case SSL_R_UNEXPECTED_MESSAGE:
     case SSL_R_BAD_PACKET_LENGTH:
-    case SSL_R_PACKET_LENGTH_TOO_LONG: return HandshakeFailure::not_tls;
-    default: break;
+    case SSL_R_PACKET_LENGTH_TOO_LONG:
+      return HandshakeFailure::not_tls;
+    default:
+      break;
   }
   if (result.status == IoStatus::timed_out) return HandshakeFailure::timed_out;
   if (result.status != IoStatus::failed || openssl_error == 0) return HandshakeFailure::peer_gone;
@@ -47,15 +54,24 @@ HandshakeFailure classify_handshake_failure(const IoResult& result, unsigned lon
 std::string_view describe(HandshakeFailure failure) {
   switch (failure) {
     case HandshakeFailure::unknown_authority:
-      return "the client does not trust this CA; `hedge ca trust` adds it, and browsers need a restart after it";
-    case HandshakeFailure::bad_certificate: return "the client refuses the certificate";
-    case HandshakeFailure::unknown_name: return "no certificate for this name: no route has it, or there is no CA yet";
-    case HandshakeFailure::no_certificate: return "no certificate or cipher that the client can use";
-    case HandshakeFailure::no_common_version: return "the client speaks only versions before TLS 1.2";
-    case HandshakeFailure::not_tls: return "the client does not speak TLS";
-    case HandshakeFailure::timed_out: return "the handshake took too long";
-    case HandshakeFailure::peer_gone: return "the client went away";
-    case HandshakeFailure::other: break;
+      return "the client does not trust this CA; `hedge ca trust` adds it, and browsers need a restart after "
+             "it";
+    case HandshakeFailure::bad_certificate:
+      return "the client refuses the certificate";
+    case HandshakeFailure::unknown_name:
+      return "no certificate for this name: no route has it, or there is no CA yet";
+    case HandshakeFailure::no_certificate:
+      return "no certificate or cipher that the client can use";
+    case HandshakeFailure::no_common_version:
+      return "the client speaks only versions before TLS 1.2";
+    case HandshakeFailure::not_tls:
+      return "the client does not speak TLS";
+    case HandshakeFailure::timed_out:
+      return "the handshake took too long";
+    case HandshakeFailure::peer_gone:
+      return "the client went away";
+    case HandshakeFailure::other:
+      break;
   }
   return "the handshake failed";
 }
@@ -67,7 +83,8 @@ void HandshakeLog::failed(HandshakeFailure failure, const std::string& peer, con
     ++kind.kept_back;
     return;
   }
-  const std::string more = kind.kept_back == 0 ? "" : " (and " + std::to_string(kind.kept_back) + " like it before)";
+  const std::string more =
+      kind.kept_back == 0 ? "" : " (and " + std::to_string(kind.kept_back) + " like it before)";
   kind = Kind{now, 0, true};
   ++lines_;
   const std::string reason = detail.empty() ? "" : " [" + printable(detail) + "]";

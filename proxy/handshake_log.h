@@ -18,7 +18,7 @@ enum class HandshakeFailure : std::uint8_t {
   unknown_name,       // no route and no suffix of ours covers the name
   no_certificate,     // ours: the CA is missing or unreadable
   no_common_version,
-  not_tls,            // bytes of another protocol
+  not_tls,  // bytes of another protocol
   timed_out,
   peer_gone,
   other,

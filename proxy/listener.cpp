@@ -1,9 +1,9 @@
 #include "proxy/listener.h"
 
-#include <sys/socket.h>
-
 #include <cerrno>
 #include <utility>
+
+#include <sys/socket.h>
 
 #include "base/log.h"
 #include "proxy/edge_worker.h"
@@ -17,16 +17,22 @@ constexpr int kMostAccepts = 64;
 constexpr std::chrono::milliseconds kBackOff{100};
 constexpr std::chrono::seconds kComplaintInterval{10};
 
-bool is_shortage(int error) { return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM; }
+bool is_shortage(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
 
 }  // namespace
 
 Listener::Listener(EdgeWorker& worker, UniqueFd socket, ListenerKind kind)
     : worker_(worker), socket_(std::move(socket)), kind_(kind), back_off_(worker.reactor(), this, &resume) {}
 
-Listener::~Listener() { worker_.reactor().remove(socket_.get(), *this); }
+Listener::~Listener() {
+  worker_.reactor().remove(socket_.get(), *this);
+}
 
-Result<void> Listener::start() { return worker_.reactor().add(socket_.get(), *this, EPOLLIN); }
+Result<void> Listener::start() {
+  return worker_.reactor().add(socket_.get(), *this, EPOLLIN);
+}
 
 void Listener::on_events(std::uint32_t /*events*/) {
   for (int i = 0; i < kMostAccepts; ++i) {

@@ -1,10 +1,10 @@
 #include "proxy/listening_sockets.h"
 
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 #include <cerrno>
 #include <utility>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include "proxy/port_holder.h"
 #include "proxy/stream/socket_address.h"
@@ -77,13 +77,16 @@ Error bind_error(int number, const config::SocketAddress& address) {
   return Error::from_errno(number, "listen on " + where);
 }
 
-bool is_missing_family(int number) { return number == EADDRNOTAVAIL || number == EAFNOSUPPORT; }
+bool is_missing_family(int number) {
+  return number == EADDRNOTAVAIL || number == EAFNOSUPPORT;
+}
 
 std::string fallback_notice(const ListenPlan::Ports& ports) {
   const std::string standard = std::to_string(ports.standard);
   return "this user may not take port " + standard + ", so port " + std::to_string(ports.fallback) +
          " is used; three ways to get " + standard +
-         ": socket activation (a systemd socket unit for hedge), `sudo setcap cap_net_bind_service=+ep` on the hedge "
+         ": socket activation (a systemd socket unit for hedge), `sudo setcap cap_net_bind_service=+ep` on "
+         "the hedge "
          "binary, or `sudo sysctl net.ipv4.ip_unprivileged_port_start=" +
          standard + "`";
 }

@@ -29,8 +29,8 @@ struct ListenPlan {
 
 struct BoundAddress {
   ListenerKind kind = ListenerKind::plain;
-  config::SocketAddress address;   // with the real port
-  std::vector<UniqueFd> sockets;   // listening; one for each worker
+  config::SocketAddress address;  // with the real port
+  std::vector<UniqueFd> sockets;  // listening; one for each worker
 };
 
 struct BoundAddresses {
@@ -38,8 +38,8 @@ struct BoundAddresses {
   std::vector<std::string> notices;  // for people: a fallback was taken, and how to get the standard port
 };
 
-// Errors: already_exists `port_in_use`, naming the holder where it can be seen; permission `port_forbidden`, if an address
-// was asked for that only root may have; invalid_input, if it is none of this machine.
+// Errors: already_exists `port_in_use`, naming the holder where it can be seen; permission `port_forbidden`,
+// if an address was asked for that only root may have; invalid_input, if it is none of this machine.
 Result<BoundAddresses> open_listening_sockets(const ListenPlan& plan);
 
 }  // namespace hedge::proxy

@@ -24,7 +24,8 @@ void add_listening_inodes(const char* table, std::uint16_t port, std::set<std::s
   while (std::getline(lines, line)) {
     std::istringstream fields(line);
     std::string number, local, remote, state, queues, timer, retransmits, user, timeout, inode;
-    fields >> number >> local >> remote >> state >> queues >> timer >> retransmits >> user >> timeout >> inode;
+    fields >> number >> local >> remote >> state >> queues >> timer >> retransmits >> user >> timeout >>
+        inode;
     const std::size_t colon = local.rfind(':');
     if (state != kListenState || colon == std::string::npos) continue;
     unsigned local_port = 0;

@@ -29,14 +29,17 @@ constexpr std::array kRows = {
         {"upstream_unresolved", upstream, Repeatable::no, 502, "The upstream's name does not exist"}},
     Row{R::upstream_ambiguous,
         {"upstream_ambiguous", upstream, Repeatable::no, 502, "More than one container matches the route"}},
-    Row{R::container_stopped, {"container_stopped", upstream, Repeatable::no, 502, "The container is not running"}},
+    Row{R::container_stopped,
+        {"container_stopped", upstream, Repeatable::no, 502, "The container is not running"}},
     Row{R::upstream_refused,
         {"upstream_refused", upstream, Repeatable::no, 502, "Nothing listens on the upstream's port"}},
     Row{R::upstream_off_network,
-        {"upstream_off_network", upstream, Repeatable::no, 502, "The container is not on the edge's network"}},
+        {"upstream_off_network", upstream, Repeatable::no, 502,
+         "The container is not on the edge's network"}},
     Row{R::upstream_unreachable,
         {"upstream_unreachable", upstream, Repeatable::no, 502, "The upstream's address cannot be reached"}},
-    Row{R::upstream_timeout, {"upstream_timeout", upstream, Repeatable::no, 504, "The upstream does not answer"}},
+    Row{R::upstream_timeout,
+        {"upstream_timeout", upstream, Repeatable::no, 504, "The upstream does not answer"}},
     Row{R::engine_not_running,
         {"engine_not_running", upstream, Repeatable::no, 502, "The Docker engine is not running"}},
     Row{R::engine_not_installed,
@@ -69,6 +72,8 @@ static_assert(in_order(), "one row for each reason, in the enum's order");
 
 }  // namespace
 
-const ProxyReasonFacts& facts(ProxyReason reason) { return kRows[static_cast<std::size_t>(reason)].facts; }
+const ProxyReasonFacts& facts(ProxyReason reason) {
+  return kRows[static_cast<std::size_t>(reason)].facts;
+}
 
 }  // namespace hedge::proxy

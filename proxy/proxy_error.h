@@ -42,7 +42,8 @@ enum class ProxyReason : std::uint8_t {
 
 enum class ProxySide : std::uint8_t { downstream, upstream, edge };
 
-// Whether the request may be sent again. `if_idempotent` is for failures after which the upstream may have acted on it.
+// Whether the request may be sent again. `if_idempotent` is for failures after which the upstream may have
+// acted on it.
 enum class Repeatable : std::uint8_t { no, if_idempotent, yes };
 
 struct ProxyReasonFacts {

@@ -1,13 +1,14 @@
 #include "proxy/run_edge.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
 #include <memory>
 #include <thread>
 #include <utility>
 
 #include <nlohmann/json.hpp>
+#include <sys/resource.h>
 
 #include "base/file.h"
 #include "base/log.h"
@@ -37,7 +38,8 @@ EdgeSettings worker_settings(const config::EdgeConfig& edge, const EdgeLimits& l
   settings.limits = limits;
   settings.limits.resolve_ttl = edge.resolve_ttl;
   settings.limits.connect = edge.connect_timeout;
-  for (const config::SocketAddress& server : edge.dns_servers) settings.name_servers.push_back({server.ip, server.port});
+  for (const config::SocketAddress& server : edge.dns_servers)
+    settings.name_servers.push_back({server.ip, server.port});
   settings.narrow_cookies = edge.cookies == config::CookieMode::narrow;
   return settings;
 }
@@ -68,7 +70,8 @@ Result<std::unique_ptr<AccessLog>> open_access_log(const RunEdgeOptions& options
   return AccessLog::open(path);
 }
 
-Result<std::unique_ptr<certs::CertificateStore>> open_certificates(const RunEdgeOptions& options, const Clock& clock) {
+Result<std::unique_ptr<certs::CertificateStore>> open_certificates(const RunEdgeOptions& options,
+                                                                   const Clock& clock) {
   const config::EdgeConfig& edge = options.settings.edge;
   certs::CertificateStoreOptions store;
   store.ca_directory = options.paths.ca_directory();
@@ -83,7 +86,8 @@ ControlOptions control_options(const RunEdgeOptions& options, AccessLog* access_
   ControlOptions control;
   control.state_directory = options.paths.state;
   control.control_socket = options.settings.edge.control.value_or(options.paths.control_socket());
-  control.open_store = [database = options.paths.routes_database()]() -> Result<std::unique_ptr<router::RouteStore>> {
+  control.open_store =
+      [database = options.paths.routes_database()]() -> Result<std::unique_ptr<router::RouteStore>> {
     Result<std::unique_ptr<router::SqliteRouteStore>> store = router::SqliteRouteStore::open(database);
     if (!store) return std::move(store).error();
     return std::unique_ptr<router::RouteStore>(std::move(store).value());
@@ -111,7 +115,8 @@ void remember_ports(const config::Paths& paths, const EdgeServer& server) {
   if (!written) log::warning("the ports cannot be remembered: {}", written.error().to_string());
 }
 
-void announce(const RunEdgeOptions& options, const EdgeServer& server, const std::vector<std::string>& notices) {
+void announce(const RunEdgeOptions& options, const EdgeServer& server,
+              const std::vector<std::string>& notices) {
   if (!options.announce) return;
   for (const router::EdgeListener& listener : server.facts().listeners) {
     options.announce(listener.scheme + "://" + config::to_string({listener.address, listener.port}));
@@ -119,7 +124,8 @@ void announce(const RunEdgeOptions& options, const EdgeServer& server, const std
   for (const std::string& notice : notices) options.announce(notice);
 }
 
-// Started through sudo, the ports are bound as root; everything else is done as the user, and root is given up for good.
+// Started through sudo, the ports are bound as root; everything else is done as the user, and root is given
+// up for good.
 Result<BoundAddresses> open_ports(const ListenPlan& plan) {
   Result<BoundAddresses> bound = [&plan] {
     const config::RootAgain root;
@@ -129,6 +135,15 @@ Result<BoundAddresses> open_ports(const ListenPlan& plan) {
   return bound;
 }
 
+// A process that was told to end ends, also where a bug keeps a connection from it.
+void end_workers(EdgeServer& server, const EdgeLimits& limits) {
+  constexpr std::chrono::seconds kPatience{5};
+  if (server.join_within(limits.drain + kPatience)) return;
+  log::error("bug: {} connections did not end with the drain; the process ends without them",
+             server.facts().connections);
+  std::_Exit(EXIT_FAILURE);
+}
+
 }  // namespace
 
 Result<void> run_edge(RunEdgeOptions options, const Clock& clock) {
@@ -136,7 +151,8 @@ Result<void> run_edge(RunEdgeOptions options, const Clock& clock) {
   Result<std::unique_ptr<AccessLog>> access_log = open_access_log(options);
   if (!access_log) return std::move(access_log).error().with_context("open the access log");
   // The control socket is the lock of the state directory, so it comes before the ports.
-  Result<std::unique_ptr<ControlThread>> control = ControlThread::create(control_options(options, access_log->get()));
+  Result<std::unique_ptr<ControlThread>> control =
+      ControlThread::create(control_options(options, access_log->get()));
   if (!control) return std::move(control).error();
   Result<std::unique_ptr<certs::CertificateStore>> certificates = open_certificates(options, clock);
   if (!certificates) return std::move(certificates).error();
@@ -155,7 +171,8 @@ Result<void> run_edge(RunEdgeOptions options, const Clock& clock) {
   shared.docker = &(*control)->docker();
   shared.service = &service;
   Result<std::unique_ptr<EdgeServer>> server =
-      EdgeServer::create(worker_settings(options.settings.edge, options.limits), shared, std::move(bound->addresses), plan.workers);
+      EdgeServer::create(worker_settings(options.settings.edge, options.limits), shared,
+                         std::move(bound->addresses), plan.workers);
   if (!server) return std::move(server).error();
 
   (*control)->start(**server, **server);  // publishes the first routes before anything is accepted
@@ -163,7 +180,7 @@ Result<void> run_edge(RunEdgeOptions options, const Clock& clock) {
   remember_ports(options.paths, **server);
   announce(options, **server, bound->notices);
   (*control)->wait_for_stop();
-  (*server)->join();
+  end_workers(**server, options.limits);
   // Before the server goes: the container engine posts its answers to the workers.
   (*control)->stop();
   return {};

@@ -28,9 +28,9 @@ struct RunEdgeOptions {
 };
 
 // Serves until SIGTERM or SIGINT, then drains.
-// Errors: already_exists `edge_already_running`, `port_in_use`; permission `port_forbidden`; what the settings got wrong. No
-// route, name, container or certificate authority can keep it from starting.
-// Lifetime: `clock` outlives the call. Requires: no other thread handles signals.
+// Errors: already_exists `edge_already_running`, `port_in_use`; permission `port_forbidden`; what the
+// settings got wrong. No route, name, container or certificate authority can keep it from starting. Lifetime:
+// `clock` outlives the call. Requires: no other thread handles signals.
 Result<void> run_edge(RunEdgeOptions options, const Clock& clock);
 
 }  // namespace hedge::proxy

@@ -1,5 +1,5 @@
-// The worker's buffers. A connection leases a block when bytes wait for it and gives it back before it waits idle, so that
-// an idle connection holds none.
+// The worker's buffers. A connection leases a block when bytes wait for it and gives it back before it waits
+// idle, so that an idle connection holds none.
 #pragma once
 
 #include <array>

@@ -7,12 +7,16 @@ namespace hedge::proxy {
 Error to_error(const IoResult& result, std::string_view doing) {
   std::string text(doing);
   switch (result.status) {
-    case IoStatus::end: return Error(ErrorKind::closed, text + ": the peer closed the connection");
-    case IoStatus::timed_out: return Error(ErrorKind::timed_out, text + ": the deadline passed");
-    case IoStatus::cancelled: return Error(ErrorKind::cancelled, text + ": cancelled");
+    case IoStatus::end:
+      return Error(ErrorKind::closed, text + ": the peer closed the connection");
+    case IoStatus::timed_out:
+      return Error(ErrorKind::timed_out, text + ": the deadline passed");
+    case IoStatus::cancelled:
+      return Error(ErrorKind::cancelled, text + ": cancelled");
     case IoStatus::ok:
     case IoStatus::would_block:
-    case IoStatus::failed: break;
+    case IoStatus::failed:
+      break;
   }
   return Error::from_errno(result.error != 0 ? result.error : EIO, doing);
 }

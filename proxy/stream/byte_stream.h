@@ -1,7 +1,7 @@
 // The waist of the edge: everything above it reads and writes bytes, whatever carries them.
 //
-// Two non-blocking virtual calls; the awaited forms try them first and suspend only when they would block. What resumes
-// them tries again first, so that no coroutine is woken for nothing. No frame is allocated.
+// Two non-blocking virtual calls; the awaited forms try them first and suspend only when they would block.
+// What resumes them tries again first, so that no coroutine is woken for nothing. No frame is allocated.
 #pragma once
 
 #include <chrono>
@@ -28,8 +28,8 @@ struct StreamIdentity {
   std::string server_name;  // SNI in lower case without a trailing dot; empty if none
 };
 
-// Told when the peer of a connection goes away, or when the connection is cancelled, whoever waits meanwhile. Called from the
-// reactor, so it may cancel streams, and must not destroy any.
+// Told when the peer of a connection goes away, or when the connection is cancelled, whoever waits meanwhile.
+// Called from the reactor, so it may cancel streams, and must not destroy any.
 class PeerWatcher {
  public:
   virtual ~PeerWatcher() = default;
@@ -61,8 +61,8 @@ class ByteStream {
   // Whether bytes that were received already wait above the socket (a TLS record read ahead).
   virtual bool has_buffered() const = 0;
 
-  // Gives the connection up at once; idempotent. A waiting coroutine is resumed with `cancelled` from the reactor, not from
-  // inside this call.
+  // Gives the connection up at once; idempotent. A waiting coroutine is resumed with `cancelled` from the
+  // reactor, not from inside this call.
   virtual void cancel() = 0;
   // Closes the descriptor; on TLS a close_notify is tried first. Idempotent.
   // Requires: nobody waits on the stream.
@@ -78,8 +78,8 @@ class ByteStream {
 
   // Some bytes; suspends while there are none. The status is never would_block.
   ReadAwaiter read_some(std::span<char> into) noexcept;
-  // All bytes of both pieces; suspends while the socket is full. `bytes` counts what was written, also on an error.
-  // Lifetime: both pieces stay unchanged until the await is over.
+  // All bytes of both pieces; suspends while the socket is full. `bytes` counts what was written, also on an
+  // error. Lifetime: both pieces stay unchanged until the await is over.
   WriteAwaiter write(std::string_view first, std::string_view second) noexcept;
   WriteAwaiter write(std::string_view bytes) noexcept;
   // Suspends until a read would not block. Holds nothing meanwhile: lease a buffer after it.
@@ -170,12 +170,20 @@ class [[nodiscard]] ShutdownAwaiter final : PendingIo {
   IoResult result_;
 };
 
-inline ReadAwaiter ByteStream::read_some(std::span<char> into) noexcept { return ReadAwaiter(*this, into); }
+inline ReadAwaiter ByteStream::read_some(std::span<char> into) noexcept {
+  return ReadAwaiter(*this, into);
+}
 inline WriteAwaiter ByteStream::write(std::string_view first, std::string_view second) noexcept {
   return WriteAwaiter(*this, first, second);
 }
-inline WriteAwaiter ByteStream::write(std::string_view bytes) noexcept { return WriteAwaiter(*this, bytes, {}); }
-inline ReadableAwaiter ByteStream::readable() noexcept { return ReadableAwaiter(*this); }
-inline ShutdownAwaiter ByteStream::shutdown_write() noexcept { return ShutdownAwaiter(*this); }
+inline WriteAwaiter ByteStream::write(std::string_view bytes) noexcept {
+  return WriteAwaiter(*this, bytes, {});
+}
+inline ReadableAwaiter ByteStream::readable() noexcept {
+  return ReadableAwaiter(*this);
+}
+inline ShutdownAwaiter ByteStream::shutdown_write() noexcept {
+  return ShutdownAwaiter(*this);
+}
 
 }  // namespace hedge::proxy

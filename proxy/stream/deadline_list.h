@@ -1,5 +1,5 @@
-// Coarse deadlines: a time stored in each stream and one sweep a second over all of them, instead of a timer an
-// operation. Setting one costs a store.
+// Coarse deadlines: a time stored in each stream and one sweep a second over all of them, instead of a timer
+// an operation. Setting one costs a store.
 #pragma once
 
 #include <chrono>
@@ -18,13 +18,15 @@ class Deadline {
  public:
   static constexpr Millis kNever = std::numeric_limits<Millis>::max();
 
-  // `on_passed(owner)` is called by the sweep, at most once for each set(); it may destroy the owner and any other one.
+  // `on_passed(owner)` is called by the sweep, at most once for each set(); it may destroy the owner and any
+  // other one.
   Deadline(DeadlineList* list, void* owner, void (*on_passed)(void*)) noexcept;
   Deadline(const Deadline&) = delete;
   Deadline& operator=(const Deadline&) = delete;
   ~Deadline();
 
-  // The sweep that follows the time calls on_passed, so up to one sweep interval late. No effect without a list.
+  // The sweep that follows the time calls on_passed, so up to one sweep interval late. No effect without a
+  // list.
   void set(std::chrono::milliseconds from_now) noexcept;
   void clear() noexcept { at_ = kNever; }
   bool is_set() const noexcept { return at_ != kNever; }

@@ -1,4 +1,5 @@
-// What one non-blocking step on a stream came to. Sixteen bytes, because every read and write of a request returns one.
+// What one non-blocking step on a stream came to. Sixteen bytes, because every read and write of a request
+// returns one.
 #pragma once
 
 #include <cstddef>

@@ -1,12 +1,12 @@
 #include "proxy/stream/reactor.h"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <utility>
+
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 namespace hedge::proxy {
 namespace {
@@ -43,7 +43,8 @@ Reactor::~Reactor() = default;
 void Reactor::run() {
   stopping_ = false;
   while (!stopping_) {
-    const int count = ::epoll_wait(epoll_.get(), events_.data(), static_cast<int>(events_.size()), wait_limit());
+    const int count =
+        ::epoll_wait(epoll_.get(), events_.data(), static_cast<int>(events_.size()), wait_limit());
     update_now();
     if (count > 0) hand_out(count);
     if (!woken_.empty()) wake_sources();
@@ -59,7 +60,9 @@ int Reactor::wait_limit() const noexcept {
   return static_cast<int>(std::max<Millis>(0, until - now()));
 }
 
-void Reactor::update_now() noexcept { deadlines_.set_now(steady_millis()); }
+void Reactor::update_now() noexcept {
+  deadlines_.set_now(steady_millis());
+}
 
 void Reactor::hand_out(int count) {
   batch_size_ = count;
@@ -95,7 +98,8 @@ void Reactor::modify(int fd, EventSource& source, std::uint32_t events) noexcept
 }
 
 void Reactor::remove(int fd, EventSource& source) noexcept {
-  // Explicitly, although close() would do: a child between fork and exec keeps the descriptor's registration alive.
+  // Explicitly, although close() would do: a child between fork and exec keeps the descriptor's registration
+  // alive.
   (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
   for (int i = batch_position_ + 1; i < batch_size_; ++i) {
     epoll_event& event = events_[static_cast<std::size_t>(i)];
@@ -104,10 +108,13 @@ void Reactor::remove(int fd, EventSource& source) noexcept {
       event.events = 0;
     }
   }
-  if (!woken_.empty()) std::replace(woken_.begin(), woken_.end(), &source, static_cast<EventSource*>(nullptr));
+  if (!woken_.empty())
+    std::replace(woken_.begin(), woken_.end(), &source, static_cast<EventSource*>(nullptr));
 }
 
-void Reactor::wake_later(EventSource& source) { woken_.push_back(&source); }
+void Reactor::wake_later(EventSource& source) {
+  woken_.push_back(&source);
+}
 
 void Reactor::wake_sources() {
   // Those that are woken meanwhile come in the next turn, so that sockets are looked at between them.

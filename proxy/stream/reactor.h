@@ -1,8 +1,6 @@
-// The worker's event loop: one epoll descriptor, every socket registered once and edge-triggered. After registration a
-// socket costs no further epoll_ctl; its owner remembers readiness in two flags.
+// The worker's event loop: one epoll descriptor, every socket registered once and edge-triggered. After
+// registration a socket costs no further epoll_ctl; its owner remembers readiness in two flags.
 #pragma once
-
-#include <sys/epoll.h>
 
 #include <array>
 #include <chrono>
@@ -14,6 +12,8 @@
 #include <memory>
 #include <mutex>
 #include <vector>
+
+#include <sys/epoll.h>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -45,8 +45,8 @@ class Reactor {
   // Ends run() after the current turn.
   void stop() noexcept { stopping_ = true; }
 
-  // From any thread: `message` runs on the reactor's thread, in the order of posting. One that is posted after the end of
-  // run() is destroyed with the reactor.
+  // From any thread: `message` runs on the reactor's thread, in the order of posting. One that is posted
+  // after the end of run() is destroyed with the reactor.
   void post(std::function<void()> message);
 
   // Errors: those of epoll_ctl (no_space).

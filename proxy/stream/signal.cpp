@@ -5,7 +5,9 @@
 
 namespace hedge::proxy {
 
-Signal::~Signal() { assert(first_ == nullptr && "a signal dies while a coroutine waits for it"); }
+Signal::~Signal() {
+  assert(first_ == nullptr && "a signal dies while a coroutine waits for it");
+}
 
 void Signal::notify_all() {
   // The list is taken over first: this object may be gone once the last waiter has run.

@@ -1,4 +1,5 @@
-// Lets coroutines of one thread wait for something that another part of the worker announces, always with a bound.
+// Lets coroutines of one thread wait for something that another part of the worker announces, always with a
+// bound.
 #pragma once
 
 #include <chrono>
@@ -53,6 +54,8 @@ class [[nodiscard]] SignalAwaiter {
   bool notified_ = false;
 };
 
-inline SignalAwaiter Signal::wait(std::chrono::milliseconds limit) noexcept { return SignalAwaiter(*this, limit); }
+inline SignalAwaiter Signal::wait(std::chrono::milliseconds limit) noexcept {
+  return SignalAwaiter(*this, limit);
+}
 
 }  // namespace hedge::proxy

@@ -1,10 +1,10 @@
 #include "proxy/stream/socket_address.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-
 #include <array>
 #include <cstring>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
 
 namespace hedge::proxy {
 namespace {

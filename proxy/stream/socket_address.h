@@ -1,10 +1,10 @@
 // A socket's address as text and number, read from the kernel.
 #pragma once
 
-#include <sys/socket.h>
-
 #include <cstdint>
 #include <string>
+
+#include <sys/socket.h>
 
 namespace hedge::proxy {
 

@@ -1,14 +1,14 @@
 #include "proxy/stream/socket_stream.h"
 
+#include <array>
+#include <cerrno>
+#include <utility>
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/uio.h>
 #include <unistd.h>
-
-#include <array>
-#include <cerrno>
-#include <utility>
 
 #include "proxy/stream/socket_address.h"
 
@@ -26,7 +26,9 @@ void disable_nagle(int fd) noexcept {
 SocketStream::SocketStream(Reactor& reactor, UniqueFd socket, bool writable)
     : reactor_(reactor), socket_(std::move(socket)), writable_(writable), waiters_(&reactor.deadlines()) {}
 
-SocketStream::~SocketStream() { close(); }
+SocketStream::~SocketStream() {
+  close();
+}
 
 Result<std::unique_ptr<SocketStream>> SocketStream::accepted(Reactor& reactor, UniqueFd socket) {
   std::unique_ptr<SocketStream> stream(new SocketStream(reactor, std::move(socket), true));
@@ -165,7 +167,8 @@ void SocketStream::tell_watcher() noexcept {
 IoResult SocketStream::connect_result() const noexcept {
   int error = 0;
   socklen_t length = sizeof error;
-  if (::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &length) != 0) return IoResult::failure(errno);
+  if (::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &length) != 0)
+    return IoResult::failure(errno);
   return error == 0 ? IoResult::moved(0) : IoResult::failure(error);
 }
 

@@ -1,14 +1,14 @@
-// A plain socket as a ByteStream, registered once with the reactor. Remembers readiness, so that it neither reads nor
-// writes where the kernel would say EAGAIN.
+// A plain socket as a ByteStream, registered once with the reactor. Remembers readiness, so that it neither
+// reads nor writes where the kernel would say EAGAIN.
 #pragma once
-
-#include <sys/socket.h>
 
 #include <coroutine>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
+
+#include <sys/socket.h>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -98,6 +98,8 @@ class [[nodiscard]] ConnectAwaiter final : PendingIo {
   IoResult result_;
 };
 
-inline ConnectAwaiter SocketStream::connected() noexcept { return ConnectAwaiter(*this); }
+inline ConnectAwaiter SocketStream::connected() noexcept {
+  return ConnectAwaiter(*this);
+}
 
 }  // namespace hedge::proxy

@@ -1,9 +1,9 @@
 // Owning pointers for OpenSSL's TLS objects.
 #pragma once
 
-#include <openssl/ssl.h>
-
 #include <memory>
+
+#include <openssl/ssl.h>
 
 #include "certs/openssl_ptr.h"
 

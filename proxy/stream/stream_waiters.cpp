@@ -10,8 +10,8 @@ StreamWaiters::~StreamWaiters() {
 }
 
 void StreamWaiters::wake() {
-  // Both are tried before either is resumed: the first to be resumed may end the stream, unless the second, which is
-  // resumed in any case, still uses it.
+  // Both are tried before either is resumed: the first to be resumed may end the stream, unless the second,
+  // which is resumed in any case, still uses it.
   std::coroutine_handle<> read_over;
   std::coroutine_handle<> write_over;
   if (reader != nullptr && reader->attempt(*reader)) read_over = std::exchange(reader, nullptr)->waiter;
@@ -25,6 +25,8 @@ void StreamWaiters::interrupt(IoStatus why) {
   wake();
 }
 
-void StreamWaiters::passed(void* self) { static_cast<StreamWaiters*>(self)->interrupt(IoStatus::timed_out); }
+void StreamWaiters::passed(void* self) {
+  static_cast<StreamWaiters*>(self)->interrupt(IoStatus::timed_out);
+}
 
 }  // namespace hedge::proxy

@@ -1,4 +1,5 @@
-// Who waits on a stream: at most one reader and one writer, the deadline that bounds them, and why they were interrupted.
+// Who waits on a stream: at most one reader and one writer, the deadline that bounds them, and why they were
+// interrupted.
 #pragma once
 
 #include <chrono>
@@ -30,7 +31,8 @@ class StreamWaiters {
   // Lifetime: the stream may be destroyed by a resumed coroutine before this returns.
   void wake();
 
-  // From now on every operation ends with `why` (timed_out or cancelled); the waiting ones are resumed at once.
+  // From now on every operation ends with `why` (timed_out or cancelled); the waiting ones are resumed at
+  // once.
   void interrupt(IoStatus why);
   // The same without resuming anybody; wake() does that later.
   void mark_interrupted(IoStatus why) noexcept { interrupted_ = why; }

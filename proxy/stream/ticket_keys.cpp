@@ -1,13 +1,13 @@
 #include "proxy/stream/ticket_keys.h"
 
+#include <algorithm>
+#include <string>
+
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/params.h>
 #include <openssl/rand.h>
-
-#include <algorithm>
-#include <string>
 
 #include "certs/openssl_ptr.h"
 
@@ -62,14 +62,15 @@ bool TicketKeys::prepare(const Key& key, const unsigned char* iv, EVP_CIPHER_CTX
                          bool encrypt) {
   std::string digest = "SHA256";
   std::array<OSSL_PARAM, 3> parameters = {
-      OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_KEY, const_cast<unsigned char*>(key.mac.data()), key.mac.size()),
+      OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_KEY, const_cast<unsigned char*>(key.mac.data()),
+                                        key.mac.size()),
       OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest.data(), 0), OSSL_PARAM_construct_end()};
   return EVP_MAC_CTX_set_params(mac, parameters.data()) == 1 &&
          EVP_CipherInit_ex(cipher, EVP_aes_256_cbc(), nullptr, key.cipher.data(), iv, encrypt ? 1 : 0) == 1;
 }
 
-int TicketKeys::on_ticket(SSL* ssl, unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* mac,
-                          int encrypt) {
+int TicketKeys::on_ticket(SSL* ssl, unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher,
+                          EVP_MAC_CTX* mac, int encrypt) {
   auto& self = *static_cast<TicketKeys*>(SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), context_slot()));
   const std::lock_guard lock(self.mutex_);
   if (!self.rotate_if_due()) return kFailed;
@@ -78,9 +79,12 @@ int TicketKeys::on_ticket(SSL* ssl, unsigned char* name, unsigned char* iv, EVP_
     if (RAND_bytes(iv, EVP_CIPHER_get_iv_length(EVP_aes_256_cbc())) != 1) return kFailed;
     return prepare(self.current_, iv, cipher, mac, true) ? kUse : kFailed;
   }
-  const auto matches = [name](const Key& key) { return CRYPTO_memcmp(name, key.name.data(), key.name.size()) == 0; };
+  const auto matches = [name](const Key& key) {
+    return CRYPTO_memcmp(name, key.name.data(), key.name.size()) == 0;
+  };
   if (matches(self.current_)) return prepare(self.current_, iv, cipher, mac, false) ? kUse : kFailed;
-  if (matches(self.previous_)) return prepare(self.previous_, iv, cipher, mac, false) ? kUseAndRenew : kFailed;
+  if (matches(self.previous_))
+    return prepare(self.previous_, iv, cipher, mac, false) ? kUseAndRenew : kFailed;
   return kUnknown;
 }
 

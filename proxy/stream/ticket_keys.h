@@ -1,11 +1,11 @@
 // The keys of TLS session tickets: in memory only, shared by all workers, replaced after some hours.
 #pragma once
 
-#include <openssl/ssl.h>
-
 #include <array>
 #include <chrono>
 #include <mutex>
+
+#include <openssl/ssl.h>
 
 #include "base/result.h"
 
@@ -29,10 +29,11 @@ class TicketKeys {
     std::array<unsigned char, 32> cipher{};
     std::array<unsigned char, 32> mac{};
   };
-  static int on_ticket(SSL* ssl, unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* mac,
-                       int encrypt);
+  static int on_ticket(SSL* ssl, unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher,
+                       EVP_MAC_CTX* mac, int encrypt);
   static bool make(Key& key);
-  static bool prepare(const Key& key, const unsigned char* iv, EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* mac, bool encrypt);
+  static bool prepare(const Key& key, const unsigned char* iv, EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* mac,
+                      bool encrypt);
   bool rotate_if_due();
 
   std::chrono::seconds period_;

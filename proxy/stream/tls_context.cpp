@@ -1,12 +1,12 @@
 #include "proxy/stream/tls_context.h"
 
-#include <openssl/ssl.h>
-
 #include <algorithm>
 #include <array>
 #include <optional>
 #include <string_view>
 #include <utility>
+
+#include <openssl/ssl.h>
 
 #include "base/log.h"
 #include "base/text.h"
@@ -23,13 +23,14 @@ constexpr const char* kTls12Ciphers =
     "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:"
     "ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
 
-int choose_protocol(SSL* /*ssl*/, const unsigned char** chosen, unsigned char* length, const unsigned char* offered,
-                    unsigned int offered_length, void* /*unused*/) {
+int choose_protocol(SSL* /*ssl*/, const unsigned char** chosen, unsigned char* length,
+                    const unsigned char* offered, unsigned int offered_length, void* /*unused*/) {
   const auto* ours = reinterpret_cast<const unsigned char*>(kProtocols.data());
   unsigned char* selected = nullptr;
-  const int found = SSL_select_next_proto(&selected, length, ours, static_cast<unsigned int>(kProtocols.size()),
-                                          offered, offered_length);
-  // A client that offers only what we do not speak is served HTTP/1.1 without ALPN, which curl and old stacks expect.
+  const int found = SSL_select_next_proto(
+      &selected, length, ours, static_cast<unsigned int>(kProtocols.size()), offered, offered_length);
+  // A client that offers only what we do not speak is served HTTP/1.1 without ALPN, which curl and old stacks
+  // expect.
   if (found != OPENSSL_NPN_NEGOTIATED) return SSL_TLSEXT_ERR_NOACK;
   *chosen = selected;
   return SSL_TLSEXT_ERR_OK;
@@ -55,10 +56,10 @@ Result<void> TlsContext::Impl::start() {
   context_.reset(SSL_CTX_new(TLS_server_method()));
   SSL_CTX* context = context_.get();
   if (context == nullptr) return certs::openssl_error("make a TLS context");
-  SSL_CTX_set_options(context, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE |
-                                   SSL_OP_PRIORITIZE_CHACHA);
-  SSL_CTX_set_mode(context,
-                   SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_options(context, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION |
+                                   SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
+  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
+                                SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_read_ahead(context, 1);  // or OpenSSL reads five bytes, then the record
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_num_tickets(context, 1);
@@ -76,8 +77,8 @@ Result<void> TlsContext::Impl::start() {
   return tickets_.attach(context);
 }
 
-// The server-name callback and not the certificate callback, because only this one can answer with unrecognized_name. It
-// is called for clients that send no name, too.
+// The server-name callback and not the certificate callback, because only this one can answer with
+// unrecognized_name. It is called for clients that send no name, too.
 int TlsContext::Impl::choose_certificate(SSL* ssl, int* alert, void* argument) {
   auto& self = *static_cast<Impl*>(argument);
   const char* sent = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
@@ -88,7 +89,8 @@ int TlsContext::Impl::choose_certificate(SSL* ssl, int* alert, void* argument) {
     if (route == nullptr) return std::nullopt;
     return certs::KnownRoute{route->host, route->match == router::HostMatch::exact_and_below};
   };
-  const auto found = self.store_.certificate_for(sent != nullptr ? std::string_view(sent) : std::string_view(), lookup);
+  const auto found =
+      self.store_.certificate_for(sent != nullptr ? std::string_view(sent) : std::string_view(), lookup);
   if (!found) {
     const bool unknown = found.error().id() == "name_unrecognized";
     *alert = unknown ? SSL_AD_UNRECOGNIZED_NAME : SSL_AD_INTERNAL_ERROR;
@@ -96,7 +98,8 @@ int TlsContext::Impl::choose_certificate(SSL* ssl, int* alert, void* argument) {
     return SSL_TLSEXT_ERR_ALERT_FATAL;
   }
   const certs::ServerCertificate& certificate = **found;
-  if (SSL_use_cert_and_key(ssl, certificate.leaf.get(), certificate.key.get(), certificate.chain.get(), 1) != 1) {
+  if (SSL_use_cert_and_key(ssl, certificate.leaf.get(), certificate.key.get(), certificate.chain.get(), 1) !=
+      1) {
     *alert = SSL_AD_INTERNAL_ERROR;
     return SSL_TLSEXT_ERR_ALERT_FATAL;
   }

@@ -1,12 +1,12 @@
 #include "proxy/stream/tls_stream.h"
 
-#include <openssl/bio.h>
-#include <openssl/err.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
 
 #include "base/text.h"
 
@@ -34,7 +34,8 @@ struct SocketBio {
   }
   static int read(BIO* bio, char* into, std::size_t size, std::size_t* bytes) {
     TlsStream& stream = stream_of(bio);
-    return finish(bio, stream, stream.transport_.try_read(std::span<char>(into, size)), bytes, BIO_FLAGS_READ);
+    return finish(bio, stream, stream.transport_.try_read(std::span<char>(into, size)), bytes,
+                  BIO_FLAGS_READ);
   }
   static int write(BIO* bio, const char* from, std::size_t size, std::size_t* bytes) {
     TlsStream& stream = stream_of(bio);
@@ -68,14 +69,19 @@ TlsStream::TlsStream(SocketStream& transport, SslPtr ssl, DeadlineList& deadline
   transport_.mutable_identity().tls = true;
 }
 
-TlsStream::~TlsStream() { close(); }
+TlsStream::~TlsStream() {
+  close();
+}
 
 IoResult TlsStream::result_of(int ssl_error) noexcept {
   switch (ssl_error) {
     case SSL_ERROR_WANT_READ:
-    case SSL_ERROR_WANT_WRITE: return IoResult::blocked();
-    case SSL_ERROR_ZERO_RETURN: return IoResult::ended();
-    default: break;
+    case SSL_ERROR_WANT_WRITE:
+      return IoResult::blocked();
+    case SSL_ERROR_ZERO_RETURN:
+      return IoResult::ended();
+    default:
+      break;
   }
   broken_ = true;
   // An end without a close_notify is an end too: lengths and chunks tell a cut-off message from a whole one.
@@ -120,7 +126,8 @@ IoResult TlsStream::try_write(std::string_view first, std::string_view second) {
   if (broken_) return transport_failure_.ok() ? IoResult::failure(EPROTO) : transport_failure_;
   std::string_view record = first.empty() ? second : first;
   if (!first.empty() && !second.empty() && first.size() < kRecordBytes) {
-    // One record and one send instead of two. The same bytes come out of the same pieces, as a repeated write requires.
+    // One record and one send instead of two. The same bytes come out of the same pieces, as a repeated write
+    // requires.
     const std::size_t rest = std::min(second.size(), kRecordBytes - first.size());
     std::memcpy(scratch_.data(), first.data(), first.size());
     std::memcpy(scratch_.data() + first.size(), second.data(), rest);

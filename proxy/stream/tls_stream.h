@@ -1,5 +1,5 @@
-// TLS over a socket. OpenSSL reads and writes the socket through a BIO whose two calls are the socket's own tries, so that
-// nothing is copied through memory BIOs and an idle connection holds no record buffer.
+// TLS over a socket. OpenSSL reads and writes the socket through a BIO whose two calls are the socket's own
+// tries, so that nothing is copied through memory BIOs and an idle connection holds no record buffer.
 #pragma once
 
 #include <coroutine>
@@ -16,14 +16,13 @@ class HandshakeAwaiter;
 
 class TlsStream final : public ByteStream {
  public:
-  // `scratch`: one record's worth (16 KiB) that the head and the first piece of a body are put together in; shared by all
-  // streams of the worker.
-  // Lifetime: `transport`, `deadlines` and `scratch` outlive the stream.
+  // `scratch`: one record's worth (16 KiB) that the head and the first piece of a body are put together in;
+  // shared by all streams of the worker. Lifetime: `transport`, `deadlines` and `scratch` outlive the stream.
   TlsStream(SocketStream& transport, SslPtr ssl, DeadlineList& deadlines, std::span<char> scratch);
   ~TlsStream() override;
 
-  // The server's side. Bounded by the deadline. On failure OpenSSL's reason is in the thread's error queue until the next
-  // call into OpenSSL.
+  // The server's side. Bounded by the deadline. On failure OpenSSL's reason is in the thread's error queue
+  // until the next call into OpenSSL.
   HandshakeAwaiter handshake() noexcept;
 
   IoResult try_read(std::span<char> into) override;
@@ -49,7 +48,8 @@ class TlsStream final : public ByteStream {
   SslPtr ssl_;
   StreamWaiters waiters_;
   std::span<char> scratch_;
-  IoResult transport_failure_;  // the last thing that the socket said, where it was neither bytes nor would-block
+  IoResult
+      transport_failure_;  // the last thing that the socket said, where it was neither bytes nor would-block
   bool established_ = false;
   bool broken_ = false;
 };
@@ -72,6 +72,8 @@ class [[nodiscard]] HandshakeAwaiter final : PendingIo {
   IoResult result_;
 };
 
-inline HandshakeAwaiter TlsStream::handshake() noexcept { return HandshakeAwaiter(*this); }
+inline HandshakeAwaiter TlsStream::handshake() noexcept {
+  return HandshakeAwaiter(*this);
+}
 
 }  // namespace hedge::proxy

@@ -1,16 +1,16 @@
 #include "proxy/upstream/ares_channel.h"
 
-#include <ares.h>
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <array>
 #include <list>
 #include <map>
 #include <mutex>
 #include <utility>
+
+#include <ares.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/stat.h>
 
 #include "base/text.h"
 
@@ -26,7 +26,8 @@ Result<void> start_library() {
   static std::once_flag once;
   static int status = ARES_SUCCESS;
   std::call_once(once, [] { status = ares_library_init(ARES_LIB_INIT_ALL); });
-  if (status != ARES_SUCCESS) return Error(ErrorKind::io, std::string("start c-ares: ") + ares_strerror(status));
+  if (status != ARES_SUCCESS)
+    return Error(ErrorKind::io, std::string("start c-ares: ") + ares_strerror(status));
   return {};
 }
 
@@ -36,15 +37,18 @@ timespec modified(const char* path) {
   return status.st_mtim;
 }
 
-bool says_not_found(int status) { return status == ARES_ENOTFOUND || status == ARES_ENODATA; }
+bool says_not_found(int status) {
+  return status == ARES_ENOTFOUND || status == ARES_ENODATA;
+}
 
 std::vector<std::string> addresses_of(const ares_addrinfo* found) {
   std::vector<std::string> addresses;
   for (const ares_addrinfo_node* node = found->nodes; node != nullptr; node = node->ai_next) {
     std::array<char, INET6_ADDRSTRLEN> text{};
-    const void* address = node->ai_family == AF_INET
-                              ? static_cast<const void*>(&reinterpret_cast<sockaddr_in*>(node->ai_addr)->sin_addr)
-                              : &reinterpret_cast<sockaddr_in6*>(node->ai_addr)->sin6_addr;
+    const void* address =
+        node->ai_family == AF_INET
+            ? static_cast<const void*>(&reinterpret_cast<sockaddr_in*>(node->ai_addr)->sin_addr)
+            : &reinterpret_cast<sockaddr_in6*>(node->ai_addr)->sin6_addr;
     if (::inet_ntop(node->ai_family, address, text.data(), text.size()) != nullptr) {
       addresses.emplace_back(text.data());
     }
@@ -61,7 +65,8 @@ class AresChannel::Impl {
   ~Impl() { close(); }
 
   Result<void> open();
-  void ask(const std::string& name, std::chrono::milliseconds limit, std::function<void(DnsAnswer)> on_answer);
+  void ask(const std::string& name, std::chrono::milliseconds limit,
+           std::function<void(DnsAnswer)> on_answer);
 
  private:
   struct Query;
@@ -137,7 +142,8 @@ Result<void> AresChannel::Impl::open() {
   options.sock_state_cb_data = this;
   int mask = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB;
 #ifdef ARES_OPT_QUERY_CACHE
-  options.qcache_max_ttl = 0;  // newer versions cache up to an hour; the resolver decides how long an answer lives
+  options.qcache_max_ttl =
+      0;  // newer versions cache up to an hour; the resolver decides how long an answer lives
   mask |= ARES_OPT_QUERY_CACHE;
 #endif
   servers_modified_ = modified(kSystemServers);
@@ -150,7 +156,8 @@ Result<void> AresChannel::Impl::open() {
     }
     status = ares_set_servers_ports_csv(channel_, join(texts, ",").c_str());
   }
-  if (status != ARES_SUCCESS) return Error(ErrorKind::io, std::string("start c-ares: ") + ares_strerror(status));
+  if (status != ARES_SUCCESS)
+    return Error(ErrorKind::io, std::string("start c-ares: ") + ares_strerror(status));
   return {};
 }
 
@@ -237,7 +244,8 @@ DnsAnswer AresChannel::Impl::Query::take_answer() {
   return found;
 }
 
-// Answers are handed out here, outside of c-ares' callbacks, because whoever gets one may ask for the next name.
+// Answers are handed out here, outside of c-ares' callbacks, because whoever gets one may ask for the next
+// name.
 void AresChannel::Impl::deliver() {
   std::vector<std::pair<std::function<void(DnsAnswer)>, DnsAnswer>> answers;
   for (Query& query : queries_) {

@@ -36,8 +36,9 @@ class AresChannel {
   AresChannel(const AresChannel&) = delete;
   AresChannel& operator=(const AresChannel&) = delete;
 
-  // Asks for IPv4 and IPv6 addresses. `on_answer` is called once: when both are known, or IPv4 is and IPv6 is 50 ms late, or
-  // after `limit`; from the reactor, never from inside this call, and not when the channel dies first.
+  // Asks for IPv4 and IPv6 addresses. `on_answer` is called once: when both are known, or IPv4 is and IPv6 is
+  // 50 ms late, or after `limit`; from the reactor, never from inside this call, and not when the channel
+  // dies first.
   void find_addresses(const std::string& name, std::chrono::milliseconds limit,
                       std::function<void(DnsAnswer)> on_answer);
 

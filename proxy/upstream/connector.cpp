@@ -12,9 +12,13 @@
 namespace hedge::proxy {
 namespace {
 
-void give_up(void* stream) { static_cast<SocketStream*>(stream)->waiters().interrupt(IoStatus::timed_out); }
+void give_up(void* stream) {
+  static_cast<SocketStream*>(stream)->waiters().interrupt(IoStatus::timed_out);
+}
 
-int errno_of(const IoResult& result) { return result.status == IoStatus::timed_out ? ETIMEDOUT : result.error; }
+int errno_of(const IoResult& result) {
+  return result.status == IoStatus::timed_out ? ETIMEDOUT : result.error;
+}
 
 }  // namespace
 
@@ -25,7 +29,8 @@ ProxyError connect_error(int number, const ResolvedUpstream& upstream) {
       return {ProxyReason::upstream_refused, who + " refuses connections: nothing listens there",
               "start the app, or make it listen on 0.0.0.0 and not on 127.0.0.1 inside its container"};
     case ENOENT:
-      return {ProxyReason::upstream_refused, "there is no socket at " + who, "start the app that makes the socket"};
+      return {ProxyReason::upstream_refused, "there is no socket at " + who,
+              "start the app that makes the socket"};
     case EAGAIN:  // a unix socket whose queue is full
       return {ProxyReason::upstream_refused, who + " does not accept connections: its queue is full",
               "see what keeps the app busy"};
@@ -77,7 +82,8 @@ Task<ConnectResult> Connector::connect(const ResolvedUpstream& upstream) {
     }
     if (race.running.empty()) break;
     const bool more = next < upstream.endpoints.size();
-    const bool changed = co_await race.changed.wait(more ? settings_.limits.connect_stagger : settings_.limits.connect);
+    const bool changed =
+        co_await race.changed.wait(more ? settings_.limits.connect_stagger : settings_.limits.connect);
     // A failure starts the next address at once, a silent one after the stagger.
     if (!changed && !more) break;
   }

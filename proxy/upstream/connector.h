@@ -1,4 +1,5 @@
-// Opens a connection to an upstream: all of its addresses within one limit, the next one beside the first after a moment.
+// Opens a connection to an upstream: all of its addresses within one limit, the next one beside the first
+// after a moment.
 #pragma once
 
 #include <memory>

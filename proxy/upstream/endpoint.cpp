@@ -1,11 +1,11 @@
 #include "proxy/upstream/endpoint.h"
 
+#include <cstddef>
+#include <cstring>
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/un.h>
-
-#include <cstddef>
-#include <cstring>
 
 #include "proxy/stream/socket_address.h"
 

@@ -1,12 +1,12 @@
 // A socket address of an upstream.
 #pragma once
 
-#include <sys/socket.h>
-
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include <sys/socket.h>
 
 namespace hedge::proxy {
 

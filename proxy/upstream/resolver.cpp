@@ -16,7 +16,8 @@ ResolvedUpstreamPtr resolved(std::string identity, std::vector<Endpoint> endpoin
 
 UpstreamAnswer fixed_address(std::optional<Endpoint> endpoint, const std::string& written) {
   if (!endpoint) {
-    return ProxyError{ProxyReason::upstream_unresolved, written + " is not an address", "correct the route's upstream"};
+    return ProxyError{ProxyReason::upstream_unresolved, written + " is not an address",
+                      "correct the route's upstream"};
   }
   const std::string text = endpoint->to_string();
   return resolved(text, {*endpoint}, text);
@@ -29,11 +30,13 @@ Resolution failed(ProxyReason reason, std::string detail, std::string fix, bool 
 Resolution from_dns(const router::DnsUpstream& upstream, const DnsAnswer& found) {
   const std::string written = upstream.name + ":" + std::to_string(upstream.port);
   if (found.status == DnsStatus::no_answer) {
-    return failed(ProxyReason::upstream_unresolved, "nobody says what " + upstream.name + " is: " + found.reason,
+    return failed(ProxyReason::upstream_unresolved,
+                  "nobody says what " + upstream.name + " is: " + found.reason,
                   "check the name servers (edge.dns_servers, or those of the system)", true);
   }
   if (found.status == DnsStatus::not_found) {
-    return failed(ProxyReason::upstream_unresolved, "the name " + upstream.name + " has no address: " + found.reason,
+    return failed(ProxyReason::upstream_unresolved,
+                  "the name " + upstream.name + " has no address: " + found.reason,
                   "start what the route points at, or remove the route with `hedge route rm`", false);
   }
   std::vector<Endpoint> endpoints;
@@ -57,7 +60,8 @@ Resolution from_source(UpstreamAnswer answer) {
 
 Resolution gave_up(const std::string& key) {
   if (key.starts_with("docker:")) {
-    return failed(ProxyReason::engine_unresponsive, "the container engine says nothing about " + key + " within the limit",
+    return failed(ProxyReason::engine_unresponsive,
+                  "the container engine says nothing about " + key + " within the limit",
                   "see whether `docker ps` answers", true);
   }
   return failed(ProxyReason::upstream_unresolved, "no name server answers about " + key + " within the limit",
@@ -77,7 +81,8 @@ Task<Resolution> Resolver::resolve(const router::Upstream& upstream) {
     co_return fixed;
   }
   if (const auto* local = std::get_if<router::UnixUpstream>(&upstream)) {
-    Resolution fixed{fixed_address(Endpoint::from_unix_path(local->path), local->path), Deadline::kNever, false};
+    Resolution fixed{fixed_address(Endpoint::from_unix_path(local->path), local->path), Deadline::kNever,
+                     false};
     co_return fixed;
   }
   co_return co_await ask(router::to_string(upstream), upstream);
@@ -121,15 +126,18 @@ void Resolver::start_dns(const std::string& key, const router::DnsUpstream& upst
     }
     ares_ = std::move(channel).value();
   }
-  ares_->find_addresses(upstream.name, settings_.limits.resolve, [this, key, upstream, query](const DnsAnswer& found) {
-    finish(key, query, from_dns(upstream, found));
-  });
+  ares_->find_addresses(upstream.name, settings_.limits.resolve,
+                        [this, key, upstream, query](const DnsAnswer& found) {
+                          finish(key, query, from_dns(upstream, found));
+                        });
 }
 
-void Resolver::start_docker(const std::string& key, const router::DockerUpstream& upstream, std::uint64_t query) {
+void Resolver::start_docker(const std::string& key, const router::DockerUpstream& upstream,
+                            std::uint64_t query) {
   if (docker_ == nullptr) {
     finish(key, query,
-           failed(ProxyReason::engine_not_installed, "no container engine is configured", "set edge.docker_host", false));
+           failed(ProxyReason::engine_not_installed, "no container engine is configured",
+                  "set edge.docker_host", false));
     return;
   }
   // The reply comes from another thread; messages run only while the worker, and so this resolver, lives.

@@ -1,4 +1,5 @@
-// Where an upstream is right now. One query for all who ask at once; answers live a second, failures a quarter of one.
+// Where an upstream is right now. One query for all who ask at once; answers live a second, failures a
+// quarter of one.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +39,8 @@ class Resolver {
   // Errors: upstream_unresolved, upstream_timeout, and what the docker source says.
   Task<Resolution> resolve(const router::Upstream& upstream);
 
-  // Forgets what is known about this upstream, or about all docker: upstreams, so that the next one asks anew.
+  // Forgets what is known about this upstream, or about all docker: upstreams, so that the next one asks
+  // anew.
   void forget(const router::Upstream& upstream);
   void forget_docker_answers();
   // Drops answers that nobody may use any more; called once a sweep.

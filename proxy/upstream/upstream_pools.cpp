@@ -20,8 +20,10 @@ std::chrono::microseconds since(Now::time_point start) {
 std::pair<std::string_view, std::uint16_t> parts(const router::Upstream& upstream) noexcept {
   if (const auto* tcp = std::get_if<router::TcpUpstream>(&upstream)) return {tcp->ip, tcp->port};
   if (const auto* dns = std::get_if<router::DnsUpstream>(&upstream)) return {dns->name, dns->port};
-  if (const auto* docker = std::get_if<router::DockerUpstream>(&upstream)) return {docker->selector, docker->port};
-  if (const auto* local = std::get_if<router::UnixUpstream>(&upstream)) return {local->path, std::uint16_t{0}};
+  if (const auto* docker = std::get_if<router::DockerUpstream>(&upstream))
+    return {docker->selector, docker->port};
+  if (const auto* local = std::get_if<router::UnixUpstream>(&upstream))
+    return {local->path, std::uint16_t{0}};
   return {};
 }
 
@@ -67,9 +69,13 @@ UpstreamLease& UpstreamLease::operator=(UpstreamLease&& other) noexcept {
   return *this;
 }
 
-UpstreamLease::~UpstreamLease() { drop(); }
+UpstreamLease::~UpstreamLease() {
+  drop();
+}
 
-ByteStream& UpstreamLease::stream() const noexcept { return *stream_; }
+ByteStream& UpstreamLease::stream() const noexcept {
+  return *stream_;
+}
 
 void UpstreamLease::keep(std::chrono::milliseconds idle_limit) {
   if (pool_ == nullptr) return;
@@ -132,9 +138,10 @@ UpstreamLease UpstreamPools::try_lease(const router::Route& route) {
 
 Task<LeaseResult> UpstreamPools::lease(const router::Route& route, LeaseKind kind) {
   if (route.protocol != router::Protocol::http1) {
-    co_return ProxyError{ProxyReason::upstream_unsupported,
-                         "the route's protocol " + std::string(router::to_string(route.protocol)) + " is not supported yet",
-                         "add the route with the protocol http1"};
+    co_return ProxyError{
+        ProxyReason::upstream_unsupported,
+        "the route's protocol " + std::string(router::to_string(route.protocol)) + " is not supported yet",
+        "add the route with the protocol http1"};
   }
   LeaseTimings timings;
   const auto start = Now::now();
@@ -163,7 +170,8 @@ Task<LeaseResult> UpstreamPools::lease(const router::Route& route, LeaseKind kin
   co_return co_await connect(route.upstream, known, timings);
 }
 
-// By value: the map that holds what is known may change while this waits. The lease comes first, because it keeps the pool.
+// By value: the map that holds what is known may change while this waits. The lease comes first, because it
+// keeps the pool.
 Task<LeaseResult> UpstreamPools::connect(router::Upstream upstream, Known known, LeaseTimings timings) {
   UpstreamLease lease = lease_of(known, nullptr);
   const auto start = Now::now();

@@ -74,9 +74,9 @@ class UpstreamLease {
   const std::string& identity() const noexcept { return upstream_->identity; }
   const ResolvedUpstream& upstream() const noexcept { return *upstream_; }
 
-  // Gives the connection back. Call it only when the whole response was read, the whole request was written, and both
-  // sides agreed to go on. `idle_limit` is what the upstream's `Keep-Alive: timeout` allows; the edge's own limit holds
-  // besides. The lease is empty afterwards.
+  // Gives the connection back. Call it only when the whole response was read, the whole request was written,
+  // and both sides agreed to go on. `idle_limit` is what the upstream's `Keep-Alive: timeout` allows; the
+  // edge's own limit holds besides. The lease is empty afterwards.
   void keep(std::chrono::milliseconds idle_limit = std::chrono::milliseconds::max());
   // Closes the connection. The lease is empty afterwards.
   void drop() noexcept;
@@ -101,13 +101,14 @@ using LeaseResult = std::variant<UpstreamLease, ProxyError>;
 // Single-threaded; one a worker. Outlives its leases.
 class UpstreamPools {
  public:
-  UpstreamPools(Reactor& reactor, Resolver& resolver, Connector& connector, std::chrono::milliseconds idle_limit);
+  UpstreamPools(Reactor& reactor, Resolver& resolver, Connector& connector,
+                std::chrono::milliseconds idle_limit);
   ~UpstreamPools();
   UpstreamPools(const UpstreamPools&) = delete;
   UpstreamPools& operator=(const UpstreamPools&) = delete;
 
-  // The hot path: an idle connection, without a coroutine frame. An empty lease if there is none, or if the upstream's
-  // address must be asked for again; then await lease().
+  // The hot path: an idle connection, without a coroutine frame. An empty lease if there is none, or if the
+  // upstream's address must be asked for again; then await lease().
   UpstreamLease try_lease(const router::Route& route);
 
   // An idle or new connection to the route's upstream. Bounded by the resolver's and connector's deadlines.
@@ -115,7 +116,8 @@ class UpstreamPools {
   // Lifetime: `route` (that is, its table) lives until the await is over.
   Task<LeaseResult> lease(const router::Route& route, LeaseKind kind);
 
-  // The identity's process is gone: its idle connections are closed, and those that are leased will not be kept.
+  // The identity's process is gone: its idle connections are closed, and those that are leased will not be
+  // kept.
   void retire(std::string_view identity);
   // Answers about docker: upstreams are stale; asks anew at the next lease.
   void forget_docker_answers();

@@ -27,17 +27,20 @@ struct ResolvedUpstream {
 using ResolvedUpstreamPtr = std::shared_ptr<const ResolvedUpstream>;
 using UpstreamAnswer = std::variant<ResolvedUpstreamPtr, ProxyError>;
 
-// Resolves docker: upstreams. Implemented by the Docker engine's client on the control thread; a fake in tests.
+// Resolves docker: upstreams. Implemented by the Docker engine's client on the control thread; a fake in
+// tests.
 class UpstreamSource {
  public:
   virtual ~UpstreamSource() = default;
 
-  // Called on any worker's thread; returns at once. `reply` is called exactly once, on any thread (also from inside this
-  // call): it posts to the worker that asked. The worker waits one second and no longer; a later reply is ignored.
+  // Called on any worker's thread; returns at once. `reply` is called exactly once, on any thread (also from
+  // inside this call): it posts to the worker that asked. The worker waits one second and no longer; a later
+  // reply is ignored.
   virtual void resolve(const router::DockerUpstream& upstream, std::function<void(UpstreamAnswer)> reply) = 0;
 };
 
-// What the source tells the workers about changes. Implemented by EdgeServer, which posts to each worker. Any thread.
+// What the source tells the workers about changes. Implemented by EdgeServer, which posts to each worker. Any
+// thread.
 class UpstreamEvents {
  public:
   virtual ~UpstreamEvents() = default;

@@ -1,14 +1,14 @@
 #include "tests/support/name_server.h"
 
+#include <array>
+#include <cstring>
+
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-
-#include <array>
-#include <cstring>
 
 namespace hedge::test {
 namespace {
@@ -42,8 +42,8 @@ void append_address(std::string& answer, std::uint8_t type, const std::string& i
   const bool ipv4 = type == kTypeIpv4;
   ::inet_pton(ipv4 ? AF_INET : AF_INET6, ip.c_str(), bytes.data());
   const std::size_t length = ipv4 ? 4 : 16;
-  answer += std::string("\xc0\x0c\x00", 3) + static_cast<char>(type);      // the question's name, type
-  answer += std::string("\x00\x01\x00\x00\x02\x58\x00", 7);                // class IN, 600 s
+  answer += std::string("\xc0\x0c\x00", 3) + static_cast<char>(type);  // the question's name, type
+  answer += std::string("\x00\x01\x00\x00\x02\x58\x00", 7);            // class IN, 600 s
   answer += static_cast<char>(length);
   answer.append(bytes.data(), length);
 }

@@ -1,11 +1,11 @@
 // Runs coroutines on a reactor of their own, in the test's thread, with a limit.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <memory>
 #include <utility>
+
+#include <gtest/gtest.h>
 
 #include "base/task.h"
 #include "base/task_group.h"
@@ -23,8 +23,8 @@ class ReactorLoop {
 
   proxy::Reactor& reactor() { return *reactor_; }
 
-  // Runs until the task has ended. Failing the test, it gives up after the limit; the task is then still suspended, so the
-  // process ends with an assertion.
+  // Runs until the task has ended. Failing the test, it gives up after the limit; the task is then still
+  // suspended, so the process ends with an assertion.
   void run(Task<void> task, std::chrono::milliseconds limit = std::chrono::seconds(20)) {
     done_ = false;
     tasks_.spawn(run_and_stop(std::move(task)));

@@ -1,9 +1,9 @@
 // From accept to the last byte: what a connection may do, and how long.
-#include <gtest/gtest.h>
-#include <sys/resource.h>
-
 #include <chrono>
 #include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "router/route_table.h"
 #include "tests/proxy/edge/line_edge.h"

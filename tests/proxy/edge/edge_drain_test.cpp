@@ -1,12 +1,11 @@
 // The end of an edge: nothing new, idle connections at once, the others as far as the limit allows.
-#include <gtest/gtest.h>
-#include <sys/socket.h>
-
 #include <cerrno>
 #include <chrono>
 
-#include "proxy/upstream/endpoint.h"
+#include <gtest/gtest.h>
+#include <sys/socket.h>
 
+#include "proxy/upstream/endpoint.h"
 #include "tests/proxy/edge/line_edge.h"
 #include "tests/support/open_descriptors.h"
 #include "tests/support/scripted_peer.h"
@@ -70,6 +69,16 @@ TEST(EdgeDrain, EndsWhatDoesNotFinishWithinTheLimit) {
   EXPECT_EQ(busy.read_until("\n"), "holding\n");
   edge.drain_and_join();  // the test's own time limit would end it if it hung
   EXPECT_TRUE(busy.wait_for_end());
+}
+
+TEST(EdgeDrain, TellsWhenSomethingKeepsAWorkerFromEnding) {
+  LineEdge edge(short_limits());
+  PeerConnection stuck = PeerConnection::to(edge.plain_port());
+  stuck.send("stuck\n");
+  EXPECT_EQ(stuck.read_until("\n"), "stuck\n");
+  edge.server().begin_drain();
+  EXPECT_FALSE(edge.server().join_within(1ms));
+  EXPECT_TRUE(edge.server().join_within(20s));
 }
 
 TEST(EdgeDrain, LeavesNoDescriptorBehind) {

@@ -1,12 +1,11 @@
-#include "proxy/handshake_log.h"
+#include <array>
+#include <set>
 
 #include <gtest/gtest.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
-#include <array>
-#include <set>
-
+#include "proxy/handshake_log.h"
 #include "proxy/proxy_error.h"
 
 namespace hedge::proxy {
@@ -14,7 +13,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-unsigned long ssl_error(int reason) { return ERR_PACK(ERR_LIB_SSL, 0, reason); }
+unsigned long ssl_error(int reason) {
+  return ERR_PACK(ERR_LIB_SSL, 0, reason);
+}
 
 TEST(HandshakeLog, SortsFailuresByWhatThePersonMustDo) {
   const IoResult failed = IoResult::failure(EPROTO);

@@ -1,13 +1,12 @@
-#include "proxy/listening_sockets.h"
+#include <string>
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <string>
-
 #include "base/file.h"
 #include "base/text.h"
+#include "proxy/listening_sockets.h"
 #include "proxy/port_holder.h"
 #include "tests/support/open_descriptors.h"
 

@@ -1,11 +1,11 @@
 // TLS on the real listeners, with a certificate of a fresh CA, against OpenSSL's own client.
-#include <gtest/gtest.h>
-#include <openssl/err.h>
-#include <openssl/ssl.h>
-
 #include <memory>
 #include <string>
 #include <thread>
+
+#include <gtest/gtest.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
 
 #include "tests/proxy/edge/line_edge.h"
 #include "tests/support/scripted_peer.h"

@@ -1,11 +1,12 @@
 #include "tests/proxy/edge/line_edge.h"
 
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <thread>
 
+#include <gtest/gtest.h>
+
 #include "certs/certificate_authority.h"
+#include "tests/support/reactor_loop.h"
 
 namespace hedge::test {
 
@@ -16,8 +17,9 @@ namespace {
 
 std::string facts_of(proxy::DownstreamConnection& connection) {
   const proxy::StreamIdentity& identity = connection.stream().identity();
-  return std::string("tls=") + (identity.tls ? "1" : "0") + " https=" + (connection.wants_https() ? "1" : "0") +
-         " alpn=" + identity.alpn + " name=" + identity.server_name + " ip=" + identity.peer_ip + "\n";
+  return std::string("tls=") + (identity.tls ? "1" : "0") +
+         " https=" + (connection.wants_https() ? "1" : "0") + " alpn=" + identity.alpn +
+         " name=" + identity.server_name + " ip=" + identity.peer_ip + "\n";
 }
 
 }  // namespace
@@ -59,6 +61,10 @@ Task<bool> LineService::answer(proxy::EdgeWorker& worker, proxy::DownstreamConne
     const std::string host = line.substr(6, line.size() - 7);
     head = worker.routes()->find(host) != nullptr ? "known\n" : "unknown\n";
     body.clear();
+  } else if (line == "stuck\n") {
+    static_cast<void>(co_await stream.write("stuck\n"));
+    co_await pause_for(worker.reactor(), 500ms);
+    co_return false;
   } else if (line == "hold\n") {
     const IoResult told = co_await stream.write("holding\n");
     if (!told.ok()) co_return false;
@@ -94,7 +100,9 @@ LineEdge::LineEdge(proxy::EdgeLimits limits, std::size_t workers) {
   server_->start();
 }
 
-LineEdge::~LineEdge() { drain_and_join(); }
+LineEdge::~LineEdge() {
+  drain_and_join();
+}
 
 void LineEdge::drain_and_join() {
   server_->begin_drain();

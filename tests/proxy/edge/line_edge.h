@@ -1,4 +1,5 @@
-// Workers and listeners of the real edge around a protocol of lines, so that connections are tested without HTTP.
+// Workers and listeners of the real edge around a protocol of lines, so that connections are tested without
+// HTTP.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +19,15 @@ namespace hedge::test {
 //   "who"         the connection's facts: "tls=0 https=0 alpn= name= ip=127.0.0.1"
 //   "route HOST"  "known" or "unknown"
 //   "hold"        "holding", and after the next byte "held": an exchange that takes its time
+//   "stuck"       waits half a second for something that neither the client nor a drain can end
 //   anything else is sent back after "ok:"
 class LineService final : public proxy::ConnectionService {
  public:
   Task<void> serve(proxy::EdgeWorker& worker, proxy::DownstreamConnection& connection) override;
 
  private:
-  Task<bool> answer(proxy::EdgeWorker& worker, proxy::DownstreamConnection& connection, const std::string& line);
+  Task<bool> answer(proxy::EdgeWorker& worker, proxy::DownstreamConnection& connection,
+                    const std::string& line);
 };
 
 class LineEdge {

@@ -1,9 +1,9 @@
-#include "proxy/stream/buffers.h"
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
-#include <utility>
-#include <vector>
+#include "proxy/stream/buffers.h"
 
 namespace hedge::proxy {
 namespace {

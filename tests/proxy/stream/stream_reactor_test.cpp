@@ -1,13 +1,12 @@
-#include "proxy/stream/reactor.h"
-
-#include <gtest/gtest.h>
-#include <sys/socket.h>
-
 #include <array>
 #include <atomic>
 #include <thread>
 #include <vector>
 
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include "proxy/stream/reactor.h"
 #include "proxy/stream/signal.h"
 #include "tests/support/open_descriptors.h"
 #include "tests/support/reactor_loop.h"

@@ -1,14 +1,13 @@
-#include "proxy/stream/socket_stream.h"
-
-#include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 #include <array>
 #include <cerrno>
 #include <string>
 #include <thread>
 
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "proxy/stream/socket_stream.h"
 #include "proxy/upstream/endpoint.h"
 #include "tests/support/open_descriptors.h"
 #include "tests/support/reactor_loop.h"

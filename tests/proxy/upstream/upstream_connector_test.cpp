@@ -1,13 +1,12 @@
-#include "proxy/upstream/connector.h"
+#include <cstring>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <cstring>
-#include <string>
-#include <vector>
-
+#include "proxy/upstream/connector.h"
 #include "tests/support/open_descriptors.h"
 #include "tests/support/reactor_loop.h"
 #include "tests/support/temporary_directory.h"
@@ -51,7 +50,9 @@ class SilentAddress {
 };
 
 // A port that refuses: bound once, closed since.
-Endpoint refusing_endpoint() { return local_address_of(listen_on(Endpoint::from_ip("127.0.0.1", 0).value())); }
+Endpoint refusing_endpoint() {
+  return local_address_of(listen_on(Endpoint::from_ip("127.0.0.1", 0).value()));
+}
 
 ResolvedUpstream upstream_at(std::vector<Endpoint> endpoints) {
   ResolvedUpstream upstream;
@@ -152,7 +153,8 @@ TEST_F(ConnectorTest, ClosesTheLosersOfTheRace) {
   const SilentAddress silent;
   const UniqueFd listener = listen_on(Endpoint::from_ip("127.0.0.1", 0).value());
   const std::size_t before = test::open_descriptors();
-  for (int i = 0; i < 5; ++i) EXPECT_TRUE(connect({silent.endpoint(), local_address_of(listener)}).index() == 0);
+  for (int i = 0; i < 5; ++i)
+    EXPECT_TRUE(connect({silent.endpoint(), local_address_of(listener)}).index() == 0);
   EXPECT_EQ(test::open_descriptors(), before);
 }
 

@@ -1,13 +1,13 @@
 #include "proxy/upstream/upstream_pools.h"
 
-#include <gtest/gtest.h>
-
 #include <array>
 #include <chrono>
 #include <memory>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "proxy/upstream/connector.h"
 #include "proxy/upstream/resolver.h"
@@ -114,9 +114,7 @@ TEST_F(PoolsTest, UsesAKeptConnectionAgain) {
 
 TEST_F(PoolsTest, ClosesAConnectionThatIsNotKept) {
   take(lease(route())).drop();
-  {
-    UpstreamLease lost = take(lease(route()));
-  }
+  { UpstreamLease lost = take(lease(route())); }
   EXPECT_EQ(pools_->idle(), 0U);
   EXPECT_FALSE(take(lease(route())).reused());
 }
@@ -286,7 +284,8 @@ TEST_F(PoolsTest, LeavesNoDescriptorBehind) {
   pools_.reset();
   // The upstream's ends close a moment later, in its own threads.
   const auto limit = std::chrono::steady_clock::now() + 10s;
-  while (test::open_descriptors() > before && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+  while (test::open_descriptors() > before && std::chrono::steady_clock::now() < limit)
+    std::this_thread::yield();
   EXPECT_LE(test::open_descriptors(), before);
 }
 

@@ -1,12 +1,11 @@
-#include "proxy/upstream/resolver.h"
-
-#include <gtest/gtest.h>
-
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <gtest/gtest.h>
+
+#include "proxy/upstream/resolver.h"
 #include "tests/support/name_server.h"
 #include "tests/support/open_descriptors.h"
 #include "tests/support/reactor_loop.h"
