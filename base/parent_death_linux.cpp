@@ -1,8 +1,8 @@
+#include "base/parent_death.h"
+
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
-
-#include "base/parent_death.h"
 
 namespace hedge {
 

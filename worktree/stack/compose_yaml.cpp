@@ -1,5 +1,8 @@
 #include "worktree/stack/compose_yaml.h"
 
+#include <charconv>
+#include <cstdint>
+
 #include <nlohmann/json.hpp>
 #include <yaml-cpp/yaml.h>
 

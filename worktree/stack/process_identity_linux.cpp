@@ -1,3 +1,5 @@
+#include "worktree/stack/process_identity.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
@@ -12,7 +14,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
-#include "worktree/stack/process_identity.h"
 
 namespace hedge::worktree {
 namespace {

@@ -1,8 +1,8 @@
+#include "worktree/stack/signal_wait.h"
+
 #include <ctime>
 
 #include <signal.h>
-
-#include "worktree/stack/signal_wait.h"
 
 namespace hedge::worktree {
 namespace {

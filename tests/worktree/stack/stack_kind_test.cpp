@@ -51,7 +51,7 @@ class StackKindTest : public ::testing::Test {
     record_.id = "01JDQ0000000000000000ALPHA";
     record_.app = "shop";
     record_.slug = "login-fix";
-    record_.path = "/work/shop.login-fix";
+    record_.path = "/home/dev/shop.login-fix";
     record_.secret = "0123";
     observed_.ports = {{"web", 21500}};
     values_ = {{"app.slug", "login-fix"}, {"token", "{secret.token}"}};
@@ -95,7 +95,7 @@ TEST_F(StackKindTest, the_first_service_with_a_port_is_found_by_labels_that_only
   EXPECT_TRUE(router::parse_upstream(upstream()));
   record_.kind = WorktreeKind::main;
   EXPECT_EQ(upstream(),
-            "docker:label=com.docker.compose.project.working_dir=/work/"
+            "docker:label=com.docker.compose.project.working_dir=/home/dev/"
             "shop.login-fix,com.docker.compose.service=app:8000");
   EXPECT_TRUE(router::parse_upstream(upstream()));
 }
