@@ -5,8 +5,8 @@
 
 namespace hedge {
 
-// Called in a new child between fork and exec: SIGTERM arrives as soon as the parent's thread is gone. Async-signal-safe.
-// Does not return if the parent is gone already.
+// Called in a new child between fork and exec: SIGTERM arrives as soon as the parent's thread is gone.
+// Async-signal-safe. Does not return if the parent is gone already.
 void end_with_parent(pid_t parent);
 
 }  // namespace hedge
