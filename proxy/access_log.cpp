@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <utility>
 
 #include <fcntl.h>
@@ -16,48 +17,61 @@ namespace {
 // The writer is woken by the first line and then waits this long for company.
 constexpr std::chrono::milliseconds kGatherTime{50};
 
-void append_number(std::string& out, std::uint64_t number) {
-  char digits[20];
-  const auto written = std::to_chars(digits, digits + sizeof digits, number);
-  out.append(digits, written.ptr);
-}
+// Every byte may become six; 10 texts, 8 numbers, and the keys.
+constexpr std::size_t kLongestLine =
+    6 * (AccessLineFormatter::kMaxTargetBytes + 10 * AccessLineFormatter::kMaxTextBytes) + 8 * 20 + 512;
 
-// RFC 8259, section 7. Bytes above ASCII are escaped as if they were Latin-1, so that a line is valid JSON
-// whatever a client sends.
-void append_escaped(std::string& out, std::string_view text) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  std::size_t plain = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\') continue;
-    out.append(text, plain, i - plain);
-    plain = i + 1;
-    if (c == '"' || c == '\\') {
-      out.push_back('\\');
-      out.push_back(text[i]);
-    } else {
-      out.append("\\u00");
-      out.push_back(kHex[c >> 4]);
-      out.push_back(kHex[c & 15]);
+// Writes without asking for room: the line's buffer holds the longest that a record can make.
+class LineWriter {
+ public:
+  explicit LineWriter(char* at) : at_(at) {}
+
+  void put(std::string_view text) {
+    std::memcpy(at_, text.data(), text.size());
+    at_ += text.size();
+  }
+
+  void text(std::string_view key, std::string_view value,
+            std::size_t most = AccessLineFormatter::kMaxTextBytes) {
+    put(key);
+    *at_++ = '"';
+    escaped(value.substr(0, most));
+    *at_++ = '"';
+  }
+
+  void number(std::string_view key, std::uint64_t value) {
+    put(key);
+    at_ = std::to_chars(at_, at_ + 20, value).ptr;
+  }
+
+  void micros(std::string_view key, std::chrono::microseconds value) {
+    number(key, static_cast<std::uint64_t>(value.count() < 0 ? 0 : value.count()));
+  }
+
+  char* at() const { return at_; }
+
+ private:
+  // RFC 8259, section 7. Bytes above ASCII are escaped as if they were Latin-1, so that a line is valid JSON
+  // whatever a client sends.
+  void escaped(std::string_view value) {
+    static constexpr char kHex[] = "0123456789abcdef";
+    for (const char byte : value) {
+      const auto c = static_cast<unsigned char>(byte);
+      if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\') [[likely]] {
+        *at_++ = byte;
+      } else if (c == '"' || c == '\\') {
+        *at_++ = '\\';
+        *at_++ = byte;
+      } else {
+        put("\\u00");
+        *at_++ = kHex[c >> 4];
+        *at_++ = kHex[c & 15];
+      }
     }
   }
-  out.append(text, plain, text.size() - plain);
-}
 
-void append_text(std::string& out, std::string_view key, std::string_view value) {
-  out.append(",\"").append(key).append("\":\"");
-  append_escaped(out, value);
-  out.push_back('"');
-}
-
-void append_field(std::string& out, std::string_view key, std::uint64_t value) {
-  out.append(",\"").append(key).append("\":");
-  append_number(out, value);
-}
-
-void append_micros(std::string& out, std::string_view key, std::chrono::microseconds value) {
-  append_field(out, key, static_cast<std::uint64_t>(value.count() < 0 ? 0 : value.count()));
-}
+  char* at_;
+};
 
 Result<UniqueFd> open_for_append(const std::filesystem::path& path) {
   UniqueFd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
@@ -77,45 +91,46 @@ void AccessRecord::clear() {
   upstream = std::move(kept_upstream);
 }
 
-void AccessLineFormatter::append(std::string& out, const AccessRecord& record) {
-  out.append("{\"time\":\"");
-  append_time(out, record.start);
-  out.push_back('"');
-  append_text(out, "peer", record.peer);
-  append_text(out, "host", record.host);
-  append_text(out, "worktree", record.worktree);
-  append_text(out, "scheme", record.scheme);
-  append_text(out, "method", record.method);
-  append_text(out, "target", record.target.substr(0, kMaxTargetBytes));
-  append_field(out, "status", record.status);
-  append_field(out, "bytes_in", record.bytes_in);
-  append_field(out, "bytes_out", record.bytes_out);
-  append_micros(out, "resolve_us", record.resolve);
-  append_micros(out, "connect_us", record.connect);
-  append_micros(out, "first_byte_us", record.first_byte);
-  append_micros(out, "total_us", record.total);
-  append_text(out, "upstream", record.upstream);
-  append_text(out, "request_id", record.request_id);
-  if (record.retried) out.append(",\"retried\":true");
-  if (!record.error_id.empty()) append_text(out, "error", record.error_id);
-  out.append("}\n");
+AccessLineFormatter::AccessLineFormatter() : line_(std::make_unique_for_overwrite<char[]>(kLongestLine)) {}
+
+std::string_view AccessLineFormatter::format(const AccessRecord& record) {
+  LineWriter line(line_.get());
+  line.put("{\"time\":\"");
+  line.put(time_text(record.start));
+  line.text("\",\"peer\":", record.peer);
+  line.text(",\"host\":", record.host);
+  line.text(",\"worktree\":", record.worktree);
+  line.text(",\"scheme\":", record.scheme);
+  line.text(",\"method\":", record.method);
+  line.text(",\"target\":", record.target, kMaxTargetBytes);
+  line.number(",\"status\":", record.status);
+  line.number(",\"bytes_in\":", record.bytes_in);
+  line.number(",\"bytes_out\":", record.bytes_out);
+  line.micros(",\"resolve_us\":", record.resolve);
+  line.micros(",\"connect_us\":", record.connect);
+  line.micros(",\"first_byte_us\":", record.first_byte);
+  line.micros(",\"total_us\":", record.total);
+  line.text(",\"upstream\":", record.upstream);
+  line.text(",\"request_id\":", record.request_id);
+  if (record.retried) line.put(",\"retried\":true");
+  if (!record.error_id.empty()) line.text(",\"error\":", record.error_id);
+  line.put("}\n");
+  return {line_.get(), static_cast<std::size_t>(line.at() - line_.get())};
 }
 
-void AccessLineFormatter::append_time(std::string& out, std::chrono::system_clock::time_point time) {
+std::string_view AccessLineFormatter::time_text(std::chrono::system_clock::time_point time) {
   const auto millis = std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
-  const std::int64_t second = millis / 1000;
-  if (second != second_) {
+  if (const std::int64_t second = millis / 1000; second != second_) {
     second_ = second;
-    second_text_ = format_utc(time);
-    second_text_.pop_back();  // the Z
+    time_text_ = format_utc_millis(time);
   }
-  const auto fraction = static_cast<unsigned>(millis % 1000);
-  out.append(second_text_);
-  out.push_back('.');
-  out.push_back(static_cast<char>('0' + fraction / 100));
-  out.push_back(static_cast<char>('0' + fraction / 10 % 10));
-  out.push_back(static_cast<char>('0' + fraction % 10));
-  out.push_back('Z');
+  // "….123Z"
+  char* fraction = time_text_.data() + time_text_.size() - 4;
+  const auto rest = static_cast<unsigned>(millis % 1000);
+  fraction[0] = static_cast<char>('0' + rest / 100);
+  fraction[1] = static_cast<char>('0' + rest / 10 % 10);
+  fraction[2] = static_cast<char>('0' + rest % 10);
+  return time_text_;
 }
 
 Result<std::unique_ptr<AccessLog>> AccessLog::open(const std::filesystem::path& path) {

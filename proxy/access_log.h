@@ -42,19 +42,22 @@ struct AccessRecord {
   void clear();
 };
 
-// Makes lines. One a worker: it remembers the text of the current second.
+// Makes lines. One a worker: it keeps its buffer and the text of the current second.
 class AccessLineFormatter {
  public:
-  static constexpr std::size_t kMaxTargetBytes = 2048;
+  static constexpr std::size_t kMaxTargetBytes = 2048;  // longer ones are cut
+  static constexpr std::size_t kMaxTextBytes = 256;     // of any other text
 
-  // Appends one line with its end.
-  void append(std::string& out, const AccessRecord& record);
+  AccessLineFormatter();
+  // One line with its end. Lifetime: until the next call.
+  std::string_view format(const AccessRecord& record);
 
  private:
-  void append_time(std::string& out, std::chrono::system_clock::time_point time);
+  std::string_view time_text(std::chrono::system_clock::time_point time);
 
+  std::unique_ptr<char[]> line_;
   std::int64_t second_ = -1;
-  std::string second_text_;
+  std::string time_text_;
 };
 
 class AccessLog {

@@ -57,6 +57,7 @@ FieldId identify_unknown(std::string_view name) {
   switch (name.front()) {
     case 'x':
     case 'X':
+      if (name.size() < 12) return FieldId::other;
       if (equals_ignoring_case(name, "x-request-id")) return FieldId::x_request_id;
       if (!starts_with_ignoring_case(name, "x-forwarded-")) return FieldId::other;
       for (const std::string_view ours : {"for", "proto", "host", "port"}) {

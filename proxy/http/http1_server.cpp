@@ -138,9 +138,7 @@ void Http1Server::log(RequestState& state, std::chrono::steady_clock::time_point
   if (parts_.access_log == nullptr) return;
   state.record.total =
       std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start);
-  parts_.http.line.clear();
-  parts_.http.lines.append(parts_.http.line, state.record);
-  parts_.access_log->write(parts_.http.line);
+  parts_.access_log->write(parts_.http.lines.format(state.record));
 }
 
 }  // namespace hedge::proxy::http

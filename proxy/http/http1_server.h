@@ -20,7 +20,6 @@ namespace hedge::proxy::http {
 struct WorkerHttp {
   RequestStates states;
   AccessLineFormatter lines;
-  std::string line;  // the one that is being made
 };
 
 struct Http1ServerParts {

@@ -39,8 +39,8 @@ AccessRecord record() {
 }
 
 TEST(AccessLines, AreOneJsonObjectWithTheFieldsOfTheRecord) {
-  std::string line;
-  AccessLineFormatter().append(line, record());
+  AccessLineFormatter formatter;
+  const std::string_view line = formatter.format(record());
   ASSERT_TRUE(line.ends_with("}\n"));
   const auto json = nlohmann::json::parse(line);
   EXPECT_EQ(json["time"], "2025-11-29T14:30:00.123Z");
@@ -61,8 +61,8 @@ TEST(AccessLines, StayValidJsonAndOneLineWhateverAClientSends) {
   hostile.host = "\"},{\"";
   hostile.error_id = "upstream_closed";
   hostile.retried = true;
-  std::string line;
-  AccessLineFormatter().append(line, hostile);
+  AccessLineFormatter formatter;
+  const std::string_view line = formatter.format(hostile);
   EXPECT_EQ(line.find('\n'), line.size() - 1);
   const auto json = nlohmann::json::parse(line);
   EXPECT_EQ(json["host"], "\"},{\"");
@@ -74,19 +74,33 @@ TEST(AccessLines, BoundTheTarget) {
   const std::string target(10000, 'q');
   AccessRecord large = record();
   large.target = target;
-  std::string line;
-  AccessLineFormatter().append(line, large);
-  EXPECT_EQ(nlohmann::json::parse(line)["target"].get<std::string>().size(),
-            AccessLineFormatter::kMaxTargetBytes);
+  large.host = target;
+  AccessLineFormatter formatter;
+  const auto json = nlohmann::json::parse(formatter.format(large));
+  EXPECT_EQ(json["host"].get<std::string>().size(), AccessLineFormatter::kMaxTextBytes);
+  EXPECT_EQ(json["target"].get<std::string>().size(), AccessLineFormatter::kMaxTargetBytes);
+}
+
+TEST(AccessLines, HaveRoomForTheLongestOfEverything) {
+  const std::string worst(10000, '\x01');
+  AccessRecord record;
+  record.peer = record.host = record.method = record.target = record.scheme = record.request_id =
+      record.error_id = worst;
+  record.worktree = record.upstream = worst;
+  record.bytes_in = record.bytes_out = UINT64_MAX;
+  record.resolve = record.connect = record.first_byte = record.total = std::chrono::microseconds::max();
+  record.retried = true;
+  AccessLineFormatter formatter;
+  EXPECT_TRUE(nlohmann::json::accept(formatter.format(record)));
 }
 
 TEST(AccessLines, TellTheSecondAnewWhenItChanges) {
   AccessLineFormatter formatter;
   std::string lines;
   AccessRecord next = record();
-  formatter.append(lines, next);
+  lines += formatter.format(next);
   next.start += 1s;
-  formatter.append(lines, next);
+  lines += formatter.format(next);
   EXPECT_NE(lines.find("14:30:00.123Z"), std::string::npos);
   EXPECT_NE(lines.find("14:30:01.123Z"), std::string::npos);
 }
