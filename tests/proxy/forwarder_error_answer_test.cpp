@@ -1,3 +1,7 @@
+// clang-format off: the header that is tested comes first, to prove that it compiles alone.
+#include "proxy/http/exchange.h"
+// clang-format on
+
 #include <string>
 #include <vector>
 
@@ -5,7 +9,6 @@
 
 #include "base/task_group.h"
 #include "proxy/error_answer.h"
-#include "proxy/http/exchange.h"
 #include "proxy/http/http1_codec.h"
 #include "proxy/http/http1_writer.h"
 

@@ -1,10 +1,11 @@
+#include "proxy/http/body_source.h"
+
 #include <deque>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "base/task_group.h"
-#include "proxy/http/body_source.h"
 #include "proxy/http/http1_body.h"
 #include "proxy/http/http1_client.h"
 #include "tests/proxy/http/fake_stream.h"
