@@ -159,12 +159,15 @@ class CheckoutResource final : public Resource {
     return situation.is_half_made() || (!situation.listed && belongs_to_repository());
   }
 
-  // The checkout's `.git` file names a worktree of our repository. Source: gitrepository-layout(5), "gitdir:
-  // <path>".
+  // The checkout's `.git` file names a worktree of our repository, with an absolute path or
+  // (worktree.useRelativePaths) a relative one. Source: gitrepository-layout(5), "gitdir: <path>".
   bool belongs_to_repository() const {
     constexpr std::size_t kMaxGitFile = 8192;
+    constexpr std::string_view kPrefix = "gitdir: ";
     const auto content = read_file(record_.path / ".git", kMaxGitFile);
-    return content && content->starts_with("gitdir: " + (record_.repository / "worktrees").string() + "/");
+    if (!content || !content->starts_with(kPrefix)) return false;
+    const fs::path named(trim(std::string_view(*content).substr(kPrefix.size())));
+    return (record_.path / named).lexically_normal().parent_path() == record_.repository / "worktrees";
   }
 
   Result<Finding> check_sound(const Situation& situation) {
