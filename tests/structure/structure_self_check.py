@@ -44,11 +44,16 @@ class StructureChecks(unittest.TestCase):
         self.write("base/two.cpp", f"int long_name(int a,\n              int b) {{\n{body}}}\n")
         self.assertEqual(len(self.faults("sizes")), 2)
 
-    def test_a_header_that_no_source_includes_first_is_found(self):
+    def test_a_source_that_does_not_include_its_own_header_first_is_found(self):
         self.write("base/a.h", "// What it is.\n#pragma once\n")
+        self.write("base/a.cpp", '#include <string>\n#include "base/a.h"\n')
         self.assertEqual(len(self.faults("headers")), 1)
         self.write("base/a.cpp", '#include "base/a.h"\n')
         self.assertEqual(self.faults("headers"), [])
+
+    def test_a_header_without_a_guard_or_a_purpose_is_found(self):
+        self.write("base/a.h", "int a();\n")
+        self.assertEqual(len(self.faults("headers")), 2)
 
     def test_a_forbidden_word_is_found(self):
         self.write("docs/x.md", "see /wo" + "rk/main\n")
