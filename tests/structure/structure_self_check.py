@@ -55,6 +55,11 @@ class StructureChecks(unittest.TestCase):
         self.write("base/a.h", "int a();\n")
         self.assertEqual(len(self.faults("headers")), 2)
 
+    def test_an_await_in_a_condition_is_found(self):
+        self.write("proxy/a.cpp", "void f() {\n  if (x &&\n      (co_await g()).ok()) return;\n}\n")
+        self.write("proxy/b.cpp", "void f() {\n  if (x) co_await g();\n}\n")
+        self.assertEqual(len(self.faults("coroutines")), 1)
+
     def test_a_forbidden_word_is_found(self):
         self.write("docs/x.md", "see /wo" + "rk/main\n")
         self.assertEqual(len(self.faults("words")), 1)

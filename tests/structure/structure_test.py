@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the tree: structure_test.py layers|sizes|headers|words ROOT. Prints each fault and exits 1 if there is one."""
+"""Checks the tree: structure_test.py layers|sizes|headers|coroutines|words ROOT. Prints each fault and exits 1 if there is one."""
 import pathlib
 import re
 import sys
@@ -97,6 +97,27 @@ def check_headers(root):
                 yield f"{source.relative_to(root)}: does not include its own header first"
 
 
+def condition_at(text, start):
+    """The text of the parentheses that open at `start`."""
+    depth = 0
+    for at in range(start, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[at], 0)
+        if depth == 0:
+            return text[start:at]
+    return text[start:]
+
+
+def check_coroutines(root):
+    """GCC 12 never runs a coroutine that is awaited in a condition, and destroys a braced temporary of an await twice."""
+    everything = list(sources(root, ".h", ".cpp")) + sorted((root / "tests").rglob("*.cpp"))
+    for path in everything:
+        text = path.read_text()
+        for found in re.finditer(r"\b(?:if|while|switch)\s*(?:constexpr\s*)?(\()", text):
+            if "co_await" in condition_at(text, found.start(1)):
+                line = text.count("\n", 0, found.start()) + 1
+                yield f"{path.relative_to(root)}:{line}: co_await in a condition"
+
+
 def check_words(root):
     pattern = re.compile("(?i:" + "|".join(WORDS) + r")|\bTODO\b|\bFIXME\b")
     skip = {"build", ".git", "node_modules", "__pycache__"}
@@ -113,7 +134,8 @@ def check_words(root):
                 yield f"{path.relative_to(root)}:{number}: \"{found.group(0)}\" does not belong in the product"
 
 
-CHECKS = {"layers": check_layers, "sizes": check_sizes, "headers": check_headers, "words": check_words}
+CHECKS = {"layers": check_layers, "sizes": check_sizes, "headers": check_headers,
+          "coroutines": check_coroutines, "words": check_words}
 
 
 def main(name, root):
