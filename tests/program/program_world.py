@@ -43,8 +43,12 @@ class ProgramWorld(unittest.TestCase):
 
     def private_system_store(self) -> None:
         """Copies of the system's store in its own places; they go with the mount namespace."""
+        # Apart from the home, which as_nobody() gives away.
+        copies = Path(tempfile.mkdtemp(prefix="hedge-store-"))
+        self.addCleanup(shutil.rmtree, copies, ignore_errors=True)
+        copies.chmod(0o755)
         for place in SYSTEM_STORE:
-            copy = self.directory / place.name
+            copy = copies / place.name
             shutil.copytree(place, copy, symlinks=True)
             subprocess.run(["mount", "--bind", copy, place], check=True)
             self.addCleanup(subprocess.run, ["umount", place], check=True)

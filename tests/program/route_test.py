@@ -80,7 +80,7 @@ class Routes(ProgramWorld):
             ("upstream_invalid", "alpha.localhost", "unix:relative"),
         ):
             self.refused(identifier, "route", "add", *arguments, expect=2)
-        self.refused("protocol_invalid", "route", "add", "alpha.localhost", "9001", "--protocol", "spdy", expect=2)
+        self.refused("usage_error", "route", "add", "alpha.localhost", "9001", "--protocol", "spdy", expect=2)
         self.assertEqual(self.hosts(), [])
 
     def test_removing_the_absent_is_success(self):

@@ -57,8 +57,8 @@ class RouteAddCommand final : public Command {
     route.upstream = std::move(*upstream);
     if (wildcard_) route.match = router::HostMatch::exact_and_below;
     if (!protocol_.empty()) {
-      const auto protocol = router::parse_protocol(protocol_);
-      if (!protocol) return protocol.error();
+      auto protocol = router::parse_protocol(protocol_);
+      if (!protocol) return std::move(protocol).error().with_id("usage_error");
       route.protocol = *protocol;
     }
     return route;
