@@ -2,8 +2,10 @@
 
 import json
 import os
+import pwd
 import signal
 import subprocess
+from pathlib import Path
 
 from shop_world import ShopWorld, prepare
 
@@ -108,6 +110,7 @@ class ContractOutput(ShopWorld):
 
     def test_K06_odd_homes_give_an_object_and_no_file_elsewhere(self):
         path = {"PATH": os.environ["PATH"]}
+        self.cover_the_real_home()
         dangling = self.directory / "dangling"
         dangling.symlink_to(self.directory / "nowhere")
         for extra in ({}, {"HOME": ""}, {"HOME": "/nonexistent"}, {"HOME": "relative"},
@@ -117,6 +120,15 @@ class ContractOutput(ShopWorld):
             self.assertIn(told["status"], ("incomplete", "failed"), extra)
             self.assertFalse((self.main / "relative").exists())
         self.assertFalse((self.directory / "nowhere").exists())
+
+    def cover_the_real_home(self) -> None:
+        """Without a HOME the password database's counts: what is written there goes with the mount namespace."""
+        real = Path(pwd.getpwuid(os.getuid()).pw_dir) / ".local"
+        if not real.exists():
+            real.mkdir()
+            self.addCleanup(real.rmdir)
+        subprocess.run(["mount", "-t", "tmpfs", "none", real], check=True)
+        self.addCleanup(subprocess.run, ["umount", real], check=True)
 
     def test_K07_each_way_of_not_serving_has_its_own_identifier(self):
         self.hedge.start_edge()
