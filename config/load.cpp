@@ -150,6 +150,7 @@ TomlTable TomlFile::root() { return {this, contents_->state_of(contents_->root, 
 Result<void> TomlFile::finish() {
   if (!contents_->is_finished) {
     contents_->is_finished = true;
+    contents_->state_of(contents_->root, "");  // also where nobody has read a single key
     for (const TomlTable::State& state : contents_->states) contents_->add_unknown_keys(state);
     std::stable_sort(contents_->problems.begin(), contents_->problems.end(), [](const Problem& a, const Problem& b) {
       return std::pair(a.line, a.column) < std::pair(b.line, b.column);

@@ -143,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"CheckWithoutId", "[[checks]]\ncommand = ['x']", "needs an \"id\""},
         Refusal{"TwoChecksOfOneId", "[[checks]]\nid='a'\ncommand=['x']\n[[checks]]\nid='a'\ncommand=['x']", "two checks are called"},
         Refusal{"ShellText", "[commands]\nmigrate = './migrate --now'", "must be an array of strings"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& row) { return std::string(row.param.name); });
 
 TEST(ProjectConfig, APasswordNeverAppearsInTheMessageAboutIt) {
   const std::string problems = refused(

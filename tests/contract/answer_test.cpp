@@ -45,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"NeverListens", true, {502, "upstream_refused", "", ""}, "app_not_listening"},
                     Case{"AcceptsNothing", true, {504, "upstream_timeout", "", ""}, "app_slow"},
                     Case{"EdgesOwnErrorKeepsItsId", true, {502, "container_stopped", "", ""}, "container_stopped"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& row) { return std::string(row.param.name); });
 
 TEST(AskApplication, AnEdgeWithoutAPlainListenerCannotTell) {
   const CheckOutcome outcome = ask_application(question(true), {});

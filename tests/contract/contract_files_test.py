@@ -30,7 +30,8 @@ def check_identifiers(root: Path, _program: str) -> list[str]:
     for name, text in sources(root).items():
         if name == CATALOGUE:
             continue
-        literals.update(re.findall(r'"([a-z_]+)"', text))
+        for literal in re.findall(r'"((?:[^"\\\n]|\\.)*)"', text):
+            literals.update(re.findall(r"[a-z_]+", literal))
         for identifier in re.findall(r'with_id\(\s*"([^"]*)"', text):
             if identifier not in known:
                 problems.append(f"{name}: {identifier} is not in {CATALOGUE}")
