@@ -152,7 +152,8 @@ void CertificateBuilder::authority(int path_length) {
   const auto limit = Asn1IntegerPtr(ASN1_INTEGER_new());
   require(constraints && limit && ASN1_INTEGER_set(limit.get(), path_length) == 1, "limit the path length");
   if (failure_) return;
-  constraints->ca = 1;
+  // OpenSSL writes this byte as it is, and DER knows one true only: browsers cannot read any other (X.690, 11.1).
+  constraints->ca = 0xff;
   constraints->pathlen = ASN1_INTEGER_dup(limit.get());
   add_extension(NID_basic_constraints, constraints.get(), true);
   set_key_usage({kKeyCertSign, kCrlSign});

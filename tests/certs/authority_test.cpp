@@ -72,6 +72,20 @@ TEST_F(AuthorityTest, IntermediateSignsLeavesOnlyUnderTheSameConstraints) {
   EXPECT_TRUE(is_signed_by(intermediate, *authority.root));
 }
 
+// OpenSSL reads any non-zero byte as true; Chromium, rightly, reads DER and passes over a CA that is not.
+TEST_F(AuthorityTest, SaysThatItIsACaInDer) {
+  const Authority authority = make_authority();
+  for (const auto& [certificate, path_length] :
+       {std::pair{authority.root.get(), 1}, std::pair{authority.intermediate.certificate.get(), 0}}) {
+    const int at = X509_get_ext_by_NID(certificate, NID_basic_constraints, -1);
+    ASSERT_GE(at, 0);
+    const ASN1_OCTET_STRING* value = X509_EXTENSION_get_data(X509_get_ext(certificate, at));
+    const unsigned char* bytes = ASN1_STRING_get0_data(value);
+    EXPECT_EQ(std::vector<int>(bytes, bytes + ASN1_STRING_length(value)),
+              (std::vector<int>{0x30, 0x06, 0x01, 0x01, 0xff, 0x02, 0x01, path_length}));
+  }
+}
+
 // Whatever a build of OpenSSL adds by default, each extension of ours stands exactly once (T-12).
 TEST_F(AuthorityTest, T12_EachExtensionStandsExactlyOnce) {
   const Authority authority = make_authority();
