@@ -235,7 +235,9 @@ TEST_F(DestroyTest, ADebtWhoseNameLivesAgainIsWithdrawn) {
   EXPECT_EQ(again->record.id, record_.id);
   EXPECT_EQ(again->record.state, WorktreeState::ready);
   EXPECT_TRUE(path_exists(token_directory(world_) / "shop_x"));
-  for (const LedgerEntry& entry : *manager_.ledger.load(record_.id)) EXPECT_EQ(entry.state, EntryState::made);
+  const auto entries = manager_.ledger.load(record_.id);
+  ASSERT_TRUE(entries);
+  for (const LedgerEntry& entry : *entries) EXPECT_EQ(entry.state, EntryState::made);
 }
 
 TEST_F(DestroyTest, AForeignTokenOfOurNameIsNeverRemoved) {

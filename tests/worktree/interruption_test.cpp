@@ -112,7 +112,9 @@ class InterruptionTest : public ::testing::Test {
     EXPECT_EQ(read_text(path / "node_modules/a/index.js"), "a") << when;
     EXPECT_TRUE(path_exists(token_directory(world_) / ("shop_" + branch))) << when;
     EXPECT_EQ(listed(path).lock_reason, "hedge") << when;
-    for (const LedgerEntry& entry : *manager.ledger.load(outcome->record.id)) {
+    const auto entries = manager.ledger.load(outcome->record.id);
+    ASSERT_TRUE(entries);
+    for (const LedgerEntry& entry : *entries) {
       EXPECT_EQ(entry.state, EntryState::made) << when << " " << entry.spec.kind;
     }
   }

@@ -123,7 +123,9 @@ TEST_F(EnvFileTest, SecretsAreInTheFileAndNowhereInTheLedger) {
   ASSERT_TRUE(outcome);
   const std::string secret = derive_secret(outcome->record, "token");
   EXPECT_NE(read_text(worktree() / ".env.hedge").find("token://shop_x:" + secret + "@"), std::string::npos);
-  for (const LedgerEntry& entry : *manager_.ledger.load(outcome->record.id)) {
+  const auto entries = manager_.ledger.load(outcome->record.id);
+  ASSERT_TRUE(entries);
+  for (const LedgerEntry& entry : *entries) {
     EXPECT_EQ(entry.spec.parameters.find(secret), std::string::npos) << entry.spec.kind;
   }
 }
