@@ -33,7 +33,9 @@ TEST(CommandTable, EveryVerbDeclaresItselfOnceAndItsShapeAgrees) {
     ASSERT_NE(verb, nullptr);
     const std::string name = std::string(entry.group) + " " + verb->get_name();
     EXPECT_TRUE(names.insert(name).second) << name << " is there twice";
-    if (entry.group.empty()) EXPECT_EQ(command->shape(), shape_of(verb->get_name())) << name;
+    if (entry.group.empty()) {
+      EXPECT_EQ(command->shape(), shape_of(verb->get_name())) << name;
+    }
     const bool hidden = verb->get_group().empty();
     EXPECT_TRUE(hidden || !verb->get_description().empty()) << name << " says nothing about itself";
   }
