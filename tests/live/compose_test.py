@@ -19,7 +19,7 @@ ALPHA, BETA = "feature/alpha", "feature/beta"
 
 def prepare() -> None:
     require_programs("dockerd", "docker")
-    sample_image.root_archive()
+    sample_image.archive()
     compose_tools.v2()
 
 
@@ -27,7 +27,7 @@ class ComposeWorld(unittest.TestCase):
     def start(self, compose: Path) -> None:
         self.directory = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="hedge-live-")))
         self.docker = self.enterContext(PrivateDocker())
-        self.docker.import_image(sample_image.archive(self.directory), "shop")
+        self.docker.import_image(sample_image.archive(), "shop")
         self.docker.run("network", "create", "--subnet", SUBNET, NETWORK)
         # On the network's bridge, where both this host and every container reach it by the same address.
         self.postgres = self.enterContext(PrivatePostgres((GATEWAY,)))
@@ -36,7 +36,7 @@ class ComposeWorld(unittest.TestCase):
             "DOCKER_HOST": self.docker.host,
             "HEDGE_POSTGRES_ADMIN_URL": self.postgres.url(host=GATEWAY),
         })
-        self.addCleanup(self._stop)
+        self.addCleanup(self.hedge.stop_edge)
         self._make_repository()
         self.hedge.start_edge(f'network = "{NETWORK}"')
 
@@ -53,12 +53,6 @@ class ComposeWorld(unittest.TestCase):
         subprocess.run(["/usr/bin/python3", "-m", "shop", "migrate"], cwd=self.repository, env=environment, check=True,
                        timeout=60, capture_output=True)
         self.postgres.query("INSERT INTO notes VALUES ('1', 'from main', 'main', '2026-01-01')", "shop")
-
-    def _stop(self) -> None:
-        self.hedge.stop_edge()
-        containers = self.docker.run("ps", "-aq").split()
-        if containers:
-            self.docker.run("rm", "-f", *containers)
 
     def create(self, branch: str) -> dict:
         contract = self.hedge.contract("-C", self.repository, "create", branch)

@@ -17,7 +17,7 @@ PORT = 8000
 
 def prepare() -> None:
     require_programs("dockerd", "docker")
-    sample_image.root_archive()
+    sample_image.archive()
 
 
 class DockerWorld(unittest.TestCase):
@@ -26,16 +26,10 @@ class DockerWorld(unittest.TestCase):
         # An edge that runs as another user reaches its own files in here by name only.
         self.directory.chmod(0o711)
         self.docker = self.enterContext(PrivateDocker())
-        self.docker.import_image(sample_image.archive(self.directory), IMAGE)
+        self.docker.import_image(sample_image.archive(), IMAGE)
         self.docker.run("network", "create", "--subnet", SUBNET, NETWORK)
         self.hedge = HedgeProgram(self.directory, {"DOCKER_HOST": self.docker.host})
-        self.addCleanup(self._stop)
-
-    def _stop(self):
-        self.hedge.stop_edge()
-        containers = self.docker.run("ps", "-aq").split()
-        if containers:
-            self.docker.run("rm", "-f", *containers)
+        self.addCleanup(self.hedge.stop_edge)
 
     def start_edge(self, settings: str = "") -> None:
         self.hedge.start_edge(f'network = "{NETWORK}"\n{settings}')

@@ -13,7 +13,7 @@ V2_RELEASE = "trixie"
 
 def _version(program: str) -> str:
     return subprocess.run(
-        [program, "version", "--short"], capture_output=True, text=True, timeout=30, check=False
+        [program, "version", "--short"], capture_output=True, text=True, timeout=120, check=False
     ).stdout.strip().lstrip("v")
 
 

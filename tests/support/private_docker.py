@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from support import bounded_wait
+from support import bounded_wait, private_world
 from support.child_process import ChildProcess
 from support.private_world import require_programs
 
@@ -20,6 +20,9 @@ class PrivateDocker:
         self._client = "/usr/bin/docker" if Path("/usr/bin/docker").exists() else shutil.which("docker")
         self._directory = Path(tempfile.mkdtemp(prefix="hedge-docker-"))
         self._engine: ChildProcess | None = None
+        if private_world.inside():
+            # An image's thousands of files in memory: quicker than any disk, and gone with the mount.
+            subprocess.run(["mount", "-t", "tmpfs", "tmpfs", self._directory], check=True, timeout=30)
 
     @property
     def socket(self) -> Path:
@@ -57,7 +60,14 @@ class PrivateDocker:
         return self
 
     def __exit__(self, *_) -> None:
+        if self._engine is not None:
+            # At once: an engine that ends gives each of its containers ten seconds.
+            containers = self._docker("ps", "-aq", timeout=60).stdout.split()
+            if containers:
+                self._docker("rm", "-f", *containers, timeout=120)
         self.stop()
+        if private_world.inside():
+            subprocess.run(["umount", "-l", self._directory], check=True, timeout=30)
         shutil.rmtree(self._directory, ignore_errors=True)
 
     def _docker(self, *arguments, timeout: float) -> subprocess.CompletedProcess:

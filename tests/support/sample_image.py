@@ -1,5 +1,6 @@
 """The file system of the sample application's container, made from Debian packages: no registry is asked."""
 
+import hashlib
 import shutil
 import subprocess
 from pathlib import Path
@@ -47,13 +48,25 @@ def root_archive() -> Path:
     return private_cache.keep(f"shop-root-{release()}-{RECIPE}.tar", _make_root)
 
 
-def archive(directory: Path) -> Path:
-    """The same with the shop itself in /srv/shop, as a new file in `directory`: what `docker import` takes."""
-    path = directory / "shop.tar"
-    shutil.copyfile(root_archive(), path)
+def _shop_digest() -> str:
+    digest = hashlib.sha256()
+    for path in sorted(SHOP.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts and path.relative_to(SHOP).parts[0] != "data":
+            digest.update(f"{path.relative_to(SHOP)}\0".encode() + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _add_shop(target: Path, scratch: Path) -> None:
+    for old in private_cache.directory().glob("shop-image-*.tar"):
+        old.unlink()
+    shutil.copyfile(root_archive(), target)
     subprocess.run(
         ["tar", "-C", SHOP, "--exclude=__pycache__", "--exclude=./data", "--transform=s,^\\.,./srv/shop,",
-         "-rf", path, "."],
+         "-rf", target, "."],
         check=True, timeout=60,
     )
-    return path
+
+
+def archive() -> Path:
+    """The same with the shop itself in /srv/shop: what `docker import` takes."""
+    return private_cache.keep(f"shop-image-{release()}-{RECIPE}-{_shop_digest()}.tar", _add_shop)

@@ -60,6 +60,7 @@ PeerConnection::Wait PeerConnection::receive_some(std::chrono::steady_clock::tim
   if (left.count() < 0 || ::poll(&wait, 1, static_cast<int>(left.count())) <= 0) return Wait::late;
   std::array<char, 65536> bytes;
   const ssize_t got = ::recv(socket_.get(), bytes.data(), bytes.size(), 0);
+  if (got < 0) was_reset_ = errno == ECONNRESET;
   if (got <= 0) return Wait::end;
   const std::string_view received(bytes.data(), static_cast<std::size_t>(got));
   unread_.append(received);

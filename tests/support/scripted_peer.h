@@ -41,6 +41,9 @@ class PeerConnection {
   // True: the peer has ended the connection within the limit. Bytes that come before are dropped.
   bool wait_for_end(std::chrono::milliseconds limit = kPeerLimit);
 
+  // After an end: it came by RST and not by FIN.
+  bool was_reset() const { return was_reset_; }
+
   void fin();
   void rst();
   void close() { socket_.reset(); }
@@ -55,6 +58,7 @@ class PeerConnection {
 
   UniqueFd socket_;
   std::string unread_;
+  bool was_reset_ = false;
 };
 
 // Listens on 127.0.0.1 and runs the script on every connection, each in a thread of its own.

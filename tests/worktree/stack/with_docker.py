@@ -23,12 +23,12 @@ def main() -> int:
         return 2
     private_world.require_programs("dockerd", "docker", "git")
     # What needs the network is fetched before the private world, which has none, is entered.
-    sample_image.root_archive()
+    sample_image.archive()
     compose = {"v1": compose_tools.v1, "v2": compose_tools.v2}[sys.argv[1]]()
     private_world.enter()
     with tempfile.TemporaryDirectory(prefix="hedge-live-") as name, PrivateDocker() as docker:
         directory = Path(name)
-        docker.import_image(sample_image.archive(directory), "shop")
+        docker.import_image(sample_image.archive(), "shop")
         environment = {**os.environ, "DOCKER_HOST": docker.host, **compose_tools.environment(compose, directory / "tools")}
         return subprocess.run(sys.argv[2:], env=environment, check=False).returncode
 
