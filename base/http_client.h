@@ -38,8 +38,9 @@ struct HttpResponse {
   std::string_view header(std::string_view name) const;
 };
 
-// One request on a connection of its own. `limit` bounds everything from connect to the last byte; the answer's body is
-// at most `max_body_bytes`.
+// One request on a connection of its own. `limit` bounds everything from connect to the last byte, except that a host
+// *name* is resolved by the system within the system's own limits; an IP literal needs none of that. The answer's body
+// is at most `max_body_bytes`.
 // Errors: not_found (no such socket), permission, unavailable (refused), timed_out, closed, invalid_input, io.
 Result<HttpResponse> http_fetch(const HttpAddress& address, const HttpRequest& request, std::chrono::milliseconds limit,
                                 std::uint64_t max_body_bytes = 16U << 20);

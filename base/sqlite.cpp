@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 
 #include <cerrno>
+#include <thread>
 
 #include "base/unique_fd.h"
 
@@ -36,6 +37,19 @@ Result<void> create_private(const std::filesystem::path& path) {
   const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!fd) return Error::from_errno(errno, "open " + path.string());
   return {};
+}
+
+// Turning WAL on needs the file for a moment, and SQLite does not ask the busy handler for it: with several processes
+// opening a new database at once all but one would fail. So the waiting is ours.
+Result<void> turn_wal_on(Database& database, std::chrono::milliseconds limit) {
+  constexpr auto kPause = std::chrono::milliseconds(5);
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  while (true) {
+    auto done = database.execute("PRAGMA journal_mode=WAL");
+    const bool busy = !done && done.error().kind() == ErrorKind::busy;
+    if (!busy || std::chrono::steady_clock::now() >= deadline) return done;
+    std::this_thread::sleep_for(kPause);
+  }
 }
 
 }  // namespace
@@ -99,7 +113,9 @@ Result<Database> Database::open(const std::filesystem::path& path, OpenMode mode
   sqlite3_busy_timeout(raw, static_cast<int>(busy_limit.count()));
   std::string setup = "PRAGMA foreign_keys=ON;";
   if (writes) {
-    setup += "PRAGMA journal_mode=WAL;";
+    if (auto ready = turn_wal_on(database, busy_limit); !ready) {
+      return std::move(ready).error().with_context("open " + path.string());
+    }
     setup += durability == Durability::full ? "PRAGMA synchronous=FULL;" : "PRAGMA synchronous=NORMAL;";
   }
   // The first statement that touches the file is where a foreign or damaged one shows.

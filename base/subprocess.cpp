@@ -22,6 +22,8 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 constexpr auto kKillGrace = std::chrono::seconds(2);
+// Of one stream at a time: one that never falls silent leaves the turn to the clock and to the other stream.
+constexpr std::size_t kMaxDrainBytes = 1UL << 20;
 
 struct Pipe {
   UniqueFd read;
@@ -90,6 +92,7 @@ std::string find_program(const std::string& name, const std::optional<Environmen
     if (session == SessionMode::own_until_parent_dies) end_with_parent(prepared.parent);
   } else if (own_group) {
     ::setpgid(0, 0);
+    if (command.ends_with_caller) end_with_parent(prepared.parent);
   }
   const std::array<int, 3> wanted{streams.in, streams.out, streams.err};
   for (int target = 0; target < 3; ++target) {
@@ -164,15 +167,19 @@ class Conversation {
   CommandOutput take() { return std::move(output_); }
 
  private:
-  // Until the child has been reaped and its streams are empty, or `deadline`.
+  // Until the child has been reaped and what it wrote has been read, or `deadline`.
   bool pump_until(SteadyClock::time_point deadline) {
     while (true) {
       if (!reaped_) reaped_ = reap();
-      // A background grandchild may keep the pipes open for ever: what the child itself wrote is already in them.
-      const bool open = out_ || err_;
-      if (reaped_ && (!open || !wait_readable(std::chrono::milliseconds(0)))) return true;
+      if (reaped_) {
+        // A background grandchild may keep the pipes open, or write to them, for ever: what the child itself wrote is
+        // already in them, and a pipe holds less than one draining reads.
+        drain(out_, output_.out);
+        drain(err_, output_.err);
+        return true;
+      }
       if (SteadyClock::now() >= deadline) return false;
-      wait_readable(std::chrono::milliseconds(open ? 20 : 5));
+      wait_readable(std::chrono::milliseconds(out_ || err_ ? 20 : 5));
       feed();
       drain(out_, output_.out);
       drain(err_, output_.err);
@@ -189,7 +196,7 @@ class Conversation {
 
   bool wait_readable(std::chrono::milliseconds limit) {
     std::array<pollfd, 3> fds{{{out_.get(), POLLIN, 0}, {err_.get(), POLLIN, 0}, {in_.get(), POLLOUT, 0}}};
-    return ::poll(fds.data(), reaped_ ? 2 : 3, static_cast<int>(limit.count())) > 0;
+    return ::poll(fds.data(), fds.size(), static_cast<int>(limit.count())) > 0;
   }
 
   void feed() {
@@ -203,7 +210,8 @@ class Conversation {
 
   void drain(UniqueFd& fd, std::string& into) {
     std::array<char, 16384> block{};
-    while (fd) {
+    std::size_t drained = 0;
+    while (fd && drained < kMaxDrainBytes) {
       const ssize_t got = ::read(fd.get(), block.data(), block.size());
       if (got < 0 && errno == EINTR) continue;
       if (got < 0 && errno == EAGAIN) return;
@@ -211,6 +219,7 @@ class Conversation {
         fd.reset();
         return;
       }
+      drained += static_cast<std::size_t>(got);
       const std::size_t room = command_.max_output_bytes - std::min(command_.max_output_bytes, into.size());
       into.append(block.data(), std::min(room, static_cast<std::size_t>(got)));
       if (room < static_cast<std::size_t>(got)) output_.truncated = true;

@@ -25,6 +25,7 @@ struct CommandLine {
   std::filesystem::path directory;                // empty: the caller's
   std::optional<Environment> environment;         // the complete one; absent: inherited
   std::vector<int> inherited;                     // descriptors that stay open in the child, such as a lock that it shares
+  bool ends_with_caller = false;                  // SIGTERM reaches it when the thread that started it is gone, however that ended
   std::string input;                              // given on standard input, which is /dev/null when this is empty
   std::chrono::milliseconds limit{60000};         // then SIGTERM, and SIGKILL 2 s later, to its process group
   std::size_t max_output_bytes = 16UL << 20;      // of each stream; more is read and dropped

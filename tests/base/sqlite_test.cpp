@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <atomic>
+#include <thread>
+#include <vector>
+
 #include "base/file.h"
 #include "tests/support/temporary_directory.h"
 
@@ -82,6 +86,20 @@ TEST(Sqlite, CopiesADatabaseThatIsInUse) {
   auto row = copy.prepare("SELECT a FROM t");
   ASSERT_TRUE(*row->step());
   EXPECT_EQ(row->text(0), "kept");
+}
+
+TEST(Sqlite, IsOpenedByManyAtOnceThoughItIsNew) {
+  const TemporaryDirectory directory;
+  std::atomic<int> failures = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 16; ++i) {
+    threads.emplace_back([&] {
+      const auto database = Database::open(directory / "db", OpenMode::read_write_create, Durability::full);
+      if (!database) ++failures;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failures, 0);
 }
 
 TEST(Sqlite, ReportsAFullDatabase) {

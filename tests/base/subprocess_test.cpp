@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "base/file.h"
+#include "base/file_lock.h"
 #include "tests/support/temporary_directory.h"
 
 namespace hedge {
@@ -67,6 +71,46 @@ TEST(Subprocess, DoesNotWaitForAGrandchildThatKeepsThePipesOpen) {
   ASSERT_TRUE(output);
   EXPECT_EQ(output->out, "done\n");
   EXPECT_LT(std::chrono::steady_clock::now() - before, 10s);
+}
+
+TEST(Subprocess, LeavesAGrandchildThatWritesForEverAndGivesTheExitCode) {
+  CommandLine command = shell("yes & exit 3");
+  command.limit = 20s;
+  const auto output = run_command(command);
+  ASSERT_TRUE(output) << output.error().to_string();
+  EXPECT_EQ(output->exit_code, 3);
+}
+
+TEST(Subprocess, EndsAChildThatWritesForEverAtTheLimit) {
+  CommandLine command = shell("exec yes");
+  command.limit = 300ms;
+  const auto output = run_command(command);
+  ASSERT_FALSE(output);
+  EXPECT_EQ(output.error().kind(), ErrorKind::timed_out);
+}
+
+TEST(Subprocess, TellsAChildThatItsCallerIsGone) {
+  const test::TemporaryDirectory directory;
+  const auto told = directory / "told";
+  auto lock = FileLock::acquire(directory / "lock", FileLock::Mode::exclusive, 0ms);
+  ASSERT_TRUE(lock);
+  const pid_t caller = ::fork();
+  ASSERT_GE(caller, 0);
+  if (caller == 0) {
+    CommandLine command = shell("trap 'echo told > told; exit' TERM; touch ready; while :; do sleep 0.05; done");
+    command.directory = directory / "";
+    command.inherited = {lock->descriptor()};
+    command.ends_with_caller = true;
+    static_cast<void>(run_command(command));
+    ::_exit(0);
+  }
+  lock = FileLock::acquire(directory / "other", FileLock::Mode::exclusive, 0ms);  // closes ours
+  while (!path_exists(directory / "ready")) ASSERT_EQ(::kill(caller, 0), 0);
+  EXPECT_FALSE(FileLock::acquire(directory / "lock", FileLock::Mode::exclusive, 0ms)) << "its caller's lock is its own";
+  ::kill(caller, SIGKILL);
+  ::waitpid(caller, nullptr, 0);
+  EXPECT_TRUE(FileLock::acquire(directory / "lock", FileLock::Mode::exclusive, 30s)) << "free when the child has ended";
+  EXPECT_TRUE(path_exists(told));
 }
 
 TEST(Subprocess, DropsOutputAboveTheLimitAndSaysSo) {
