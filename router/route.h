@@ -11,7 +11,7 @@
 
 namespace hedge::router {
 
-// docker:<selector>:<port>. The selector is a container id, a name, or `label=value[,label=value…]`.
+// docker:<selector>:<port>. The selector is a container id, a name, or labels: `NAME=VALUE[,NAME=VALUE…]`.
 struct DockerUpstream {
   std::string selector;
   std::uint16_t port = 0;

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "config/project_config.h"
 #include "worktree/env_file.h"
+#include "worktree/parameters.h"
 #include "worktree/route_resource.h"
 #include "worktree/stack/compose_stack.h"
 #include "worktree/stack/process_stack.h"
@@ -37,7 +38,7 @@ std::string compose_upstream(const PlanInput& input) {
         return {};  // a label's value that no selector can hold
       owner = "com.docker.compose.project.working_dir=" + path;
     }
-    return "docker:label=" + owner + ",com.docker.compose.service=" + service.name + ":" +
+    return "docker:" + owner + ",com.docker.compose.service=" + service.name + ":" +
            std::to_string(service.port);
   }
   return {};
@@ -215,7 +216,11 @@ Result<std::vector<ResourceSpec>> StackKind::plan(const PlanInput& input, const 
   if (!variables) return variables.error();
   (*json)["environment"] = Json::object();
   for (const auto& [name, value] : *variables) (*json)["environment"][name] = value;
-  return std::vector<ResourceSpec>{{kind(), input.names.compose_project, json->dump()}};
+  return std::vector<ResourceSpec>{{kind(), input.names.compose_project, write_parameters(*json)}};
+}
+
+bool StackKind::is_same_thing(const ResourceSpec& recorded, const ResourceSpec& wanted) const {
+  return agree_on("runtime", recorded, wanted);
 }
 
 Result<std::unique_ptr<Resource>> StackKind::make(const ResourceSpec& spec,
@@ -273,7 +278,7 @@ Result<ResourceSpec> with_wish(const ResourceSpec& spec, const ServiceWish& wish
     json["choices"] = to_json(*choices);
     if (wish.kind == ServiceWish::Kind::named) json["selected"] = wish.names;
     ResourceSpec out = spec;
-    out.parameters = json.dump();
+    out.parameters = write_parameters(json);
     return out;
   } catch (const Json::exception& problem) {
     return unreadable(problem.what());

@@ -91,11 +91,11 @@ TEST_F(StackKindTest, the_first_process_with_a_port_is_where_the_hostname_leads)
 TEST_F(StackKindTest, the_first_service_with_a_port_is_found_by_labels_that_only_this_worktree_has) {
   configure(kContainers);
   EXPECT_EQ(upstream(),
-            "docker:label=hedge.id=01JDQ0000000000000000ALPHA,com.docker.compose.service=app:8000");
+            "docker:hedge.id=01JDQ0000000000000000ALPHA,com.docker.compose.service=app:8000");
   EXPECT_TRUE(router::parse_upstream(upstream()));
   record_.kind = WorktreeKind::main;
   EXPECT_EQ(upstream(),
-            "docker:label=com.docker.compose.project.working_dir=/home/dev/"
+            "docker:com.docker.compose.project.working_dir=/home/dev/"
             "shop.login-fix,com.docker.compose.service=app:8000");
   EXPECT_TRUE(router::parse_upstream(upstream()));
 }
@@ -129,6 +129,24 @@ TEST_F(StackKindTest, a_step_holds_no_secret_and_becomes_a_stack_again) {
 TEST_F(StackKindTest, the_same_input_gives_the_same_step) {
   configure(kContainers);
   EXPECT_EQ(plan().at(0).parameters, plan().at(0).parameters);
+}
+
+TEST_F(StackKindTest, a_stack_of_another_runtime_is_another_thing) {
+  configure(kProcesses);
+  const auto processes = plan();
+  observed_.ports = {{"web", 21501}};
+  const auto elsewhere = plan();
+  configure(kContainers);
+  const auto containers = plan();
+  EXPECT_TRUE(kind_.is_same_thing(processes.at(0), elsewhere.at(0)));
+  EXPECT_FALSE(kind_.is_same_thing(processes.at(0), containers.at(0)));
+  EXPECT_FALSE(kind_.is_same_thing({"stack", "x", "?"}, containers.at(0)));
+}
+
+TEST_F(StackKindTest, a_value_that_is_no_text_makes_a_step_all_the_same) {
+  configure(kProcesses);
+  values_["app.slug"] = "caf\xe9";
+  EXPECT_THAT(plan().at(0).parameters, HasSubstr("caf\xef\xbf\xbd"));
 }
 
 TEST_F(StackKindTest, an_unknown_placeholder_is_an_error_that_names_the_process) {
