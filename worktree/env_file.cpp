@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "config/project_config.h"
+#include "worktree/parameters.h"
 #include "worktree/seed/seed_sources.h"
 
 namespace hedge::worktree {
@@ -172,10 +173,9 @@ Result<std::vector<ResourceSpec>> EnvKind::plan(const PlanInput& input, const Va
   for (const auto& [name, value] : *variables) list.push_back({name, value});
   // A branch's name need not be UTF-8; JSON must be. What cannot be held is left out above, the rest comes
   // back unchanged.
-  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
   const nlohmann::json parameters{{"variables", std::move(list)}};
   return std::vector<ResourceSpec>{
-      {kind(), input.config.env.file, parameters.dump(-1, ' ', false, kReplace)}};
+      {kind(), input.config.env.file, write_parameters(parameters)}};
 }
 
 Result<std::unique_ptr<Resource>> EnvKind::make(const ResourceSpec& spec,

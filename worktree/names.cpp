@@ -6,6 +6,7 @@
 
 #include "base/digest.h"
 #include "base/text.h"
+#include "worktree/parameters.h"
 
 namespace hedge::worktree {
 namespace {
@@ -128,6 +129,11 @@ WorktreeNames derive_main_names(std::string_view app, const NameRules& rules) {
 Result<std::string> choose_slug(const SlugRequest& request) {
   if (request.branch.empty()) {
     return Error(ErrorKind::invalid_input, "a branch name is needed").with_id("branch_invalid");
+  }
+  if (!is_json_text(request.branch)) {
+    return Error(ErrorKind::invalid_input, "the branch name \"" + printable(request.branch) + "\" is not UTF-8")
+        .with_id("branch_invalid")
+        .with_hint("rename it: git branch -m OLD NEW");
   }
   if (!request.instance.empty() && !is_instance(request.instance)) {
     return Error(ErrorKind::invalid_input, "instance \"" + printable(request.instance) + "\" is not a name")

@@ -19,6 +19,15 @@ Error unknown_placeholder(std::string_view name, const Values& values) {
 
 }  // namespace
 
+bool ResourceKind::is_same_thing(const ResourceSpec&, const ResourceSpec&) const { return true; }
+
+bool ResourceKinds::is_same_thing(const ResourceSpec& recorded, const ResourceSpec& wanted) const {
+  for (const auto& kind : kinds_) {
+    if (kind->kind() == wanted.kind) return kind->is_same_thing(recorded, wanted);
+  }
+  return true;
+}
+
 Result<std::unique_ptr<Resource>> ResourceKinds::make(const ResourceSpec& spec,
                                                       const WorktreeRecord& record) const {
   for (const auto& kind : kinds_) {

@@ -62,6 +62,9 @@ class ResourceKind {
   // The steps of this kind, in their order; empty if the configuration wants none. Pure. `values` are those
   // of all kinds.
   virtual Result<std::vector<ResourceSpec>> plan(const PlanInput& input, const Values& values) const = 0;
+  // False, if what the ledger has under the name of `wanted` is another thing, which has to be removed before
+  // `wanted` is made: processes where containers are wanted now. Requires: both have this kind and one name.
+  virtual bool is_same_thing(const ResourceSpec& recorded, const ResourceSpec& wanted) const;
   // Errors: corrupt, if `spec` cannot be understood.
   virtual Result<std::unique_ptr<Resource>> make(const ResourceSpec& spec,
                                                  const WorktreeRecord& record) const = 0;
@@ -73,6 +76,8 @@ class ResourceKinds {
  public:
   void add(std::unique_ptr<ResourceKind> kind) { kinds_.push_back(std::move(kind)); }
   const std::vector<std::unique_ptr<ResourceKind>>& in_order() const { return kinds_; }
+  // As ResourceKind's; true, if no such kind is known.
+  bool is_same_thing(const ResourceSpec& recorded, const ResourceSpec& wanted) const;
   // Errors: corrupt `state_unreadable`, if no such kind is known (the ledger was written by another version).
   Result<std::unique_ptr<Resource>> make(const ResourceSpec& spec, const WorktreeRecord& record) const;
 

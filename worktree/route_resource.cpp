@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "worktree/parameters.h"
 
 namespace hedge::worktree {
 namespace {
@@ -72,7 +73,7 @@ Result<std::vector<ResourceSpec>> RouteKind::plan(const PlanInput& input, const 
   if (upstream == values.end() || upstream->second.empty()) return std::vector<ResourceSpec>();
   if (auto parsed = router::parse_upstream(upstream->second); !parsed) return parsed.error();
   const nlohmann::json parameters{{"upstream", upstream->second}};
-  return std::vector<ResourceSpec>{{kind(), input.names.host, parameters.dump()}};
+  return std::vector<ResourceSpec>{{kind(), input.names.host, write_parameters(parameters)}};
 }
 
 Result<std::unique_ptr<Resource>> RouteKind::make(const ResourceSpec& spec,

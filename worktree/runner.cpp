@@ -14,6 +14,12 @@ Error foreign_error(const ResourceSpec& spec, const Finding& finding) {
       .with_id("ownership_conflict");
 }
 
+Error unknown_error(const ResourceSpec& spec, const Finding& finding) {
+  const std::string what = spec.kind + " " + spec.name;
+  if (!finding.problems.empty()) return Error(finding.problems.front()).with_context(what);
+  return Error(ErrorKind::unavailable, what + " could not be looked at: " + finding.detail);
+}
+
 bool means_server_is_down(const Error& error) {
   return error.kind() == ErrorKind::unavailable || error.kind() == ErrorKind::timed_out;
 }
@@ -29,12 +35,32 @@ Result<bool> Runner::has_closed_entry(const WorktreeRecord& record, const Resour
   });
 }
 
+// The ledger has one entry for a name: whatever else stands under it must go before its entry does.
+Result<void> Runner::remove_predecessor(const WorktreeRecord& record, const ResourceSpec& spec) {
+  auto entries = ledger_.load(record.id);
+  if (!entries) return entries.error();
+  const auto old = std::ranges::find_if(*entries, [&](const LedgerEntry& entry) {
+    return entry.spec.kind == spec.kind && entry.spec.name == spec.name &&
+           !kinds_.is_same_thing(entry.spec, spec);
+  });
+  if (old == entries->end()) return {};
+  auto removed = remove(record, old->spec);
+  if (removed) return {};
+  Error error = std::move(removed).error().with_context("remove the former " + spec.kind + " " + spec.name);
+  if (error.kind() != ErrorKind::cancelled)
+    (void)ledger_.failed(record.id, old->spec, EntryState::removing, error.to_string());
+  return error;
+}
+
 Result<Change> Runner::converge(const WorktreeRecord& record, const ResourceSpec& spec) {
+  if (auto cleared = remove_predecessor(record, spec); !cleared) return cleared.error();
   auto resource = kinds_.make(spec, record);
   if (!resource) return resource.error();
   auto finding = (*resource)->check();
   if (!finding) return std::move(finding).error().with_context(spec.kind + " " + spec.name);
   if (finding->presence == Presence::foreign) return foreign_error(spec, *finding);
+  // Nothing is begun in the dark: an entry would claim what may be somebody else's.
+  if (finding->presence == Presence::unknown) return unknown_error(spec, *finding);
   if (finding->presence == Presence::present) {
     auto is_closed = has_closed_entry(record, spec);
     if (!is_closed) return is_closed.error();

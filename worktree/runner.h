@@ -41,7 +41,8 @@ class Runner {
       : ledger_(ledger), kinds_(kinds), observer_(observer) {}
 
   // check, and if it is not present: journal, converge, close. A foreign resource is an error and leaves no
-  // entry. One that is present but has no closed entry (a killed run) gets it.
+  // entry, and so does one that cannot be looked at. One that is present but has no closed entry (a killed run) gets it.
+  // What the ledger has under that name and is not the same thing is removed first.
   Result<Change> converge(const WorktreeRecord& record, const ResourceSpec& spec);
   // Every step in order; stops at the first error.
   Result<std::vector<Change>> converge_all(const WorktreeRecord& record,
@@ -52,6 +53,7 @@ class Runner {
 
  private:
   Result<bool> has_closed_entry(const WorktreeRecord& record, const ResourceSpec& spec);
+  Result<void> remove_predecessor(const WorktreeRecord& record, const ResourceSpec& spec);
   Result<Change> remove(const WorktreeRecord& record, const ResourceSpec& spec);
   static bool only_debts(const RemovalReport& report);
 

@@ -102,6 +102,11 @@ TEST(Slug, RefusesAnInstanceThatIsNoName) {
     EXPECT_EQ(slug.error().id(), "instance_invalid");
   }
   EXPECT_EQ(choose_slug({}).error().id(), "branch_invalid");
+  SlugRequest not_text;
+  not_text.branch = "caf\xe9";
+  EXPECT_EQ(choose_slug(not_text).error().id(), "branch_invalid");
+  not_text.branch = "caf\xc3\xa9";
+  EXPECT_TRUE(choose_slug(not_text));
 }
 
 TEST(AppPart, IsCutWithAHash) {

@@ -18,12 +18,13 @@ using World = std::map<std::string, std::string>;
 class Thing final : public Resource {
  public:
   Thing(World& world, std::string name, std::string owner,
-        const std::function<std::optional<Error>(const std::string&)>& fault)
-      : world_(world), name_(std::move(name)), owner_(std::move(owner)), fault_(fault) {}
+        const std::function<std::optional<Error>(const std::string&)>& fault, bool is_dark)
+      : world_(world), name_(std::move(name)), owner_(std::move(owner)), fault_(fault), is_dark_(is_dark) {}
   std::string kind() const override { return "thing"; }
   std::string name() const override { return name_; }
   Result<Finding> check() override {
     const auto found = world_.find(name_);
+    if (is_dark_) return Finding{Presence::unknown, {}, {Error(ErrorKind::unavailable, "down")}};
     if (found == world_.end()) return Finding{Presence::missing, {}, {}};
     return Finding{found->second == owner_ ? Presence::present : Presence::foreign, found->second, {}};
   }
@@ -44,6 +45,7 @@ class Thing final : public Resource {
   std::string name_;
   std::string owner_;
   const std::function<std::optional<Error>(const std::string&)>& fault_;
+  bool is_dark_;
 };
 
 class ThingKind final : public ResourceKind {
@@ -56,8 +58,13 @@ class ThingKind final : public ResourceKind {
   }
   Result<std::unique_ptr<Resource>> make(const ResourceSpec& spec,
                                          const WorktreeRecord& record) const override {
-    return std::unique_ptr<Resource>(std::make_unique<Thing>(world_, spec.name, record.id, fault));
+    const std::string place = spec.parameters == "{}" ? spec.name : spec.name + spec.parameters;
+    return std::unique_ptr<Resource>(std::make_unique<Thing>(world_, place, record.id, fault, is_dark));
   }
+  bool is_same_thing(const ResourceSpec& recorded, const ResourceSpec& wanted) const override {
+    return recorded.parameters == wanted.parameters;
+  }
+  bool is_dark = false;
   std::function<std::optional<Error>(const std::string&)> fault = [](const std::string&) {
     return std::optional<Error>();
   };
@@ -157,6 +164,30 @@ TEST_F(RunnerTest, AForeignThingIsNeitherTakenNorNotedNorRemoved) {
   EXPECT_EQ(entries().size(), 1U);
   ASSERT_TRUE(runner().remove_all(record_));
   EXPECT_EQ(world_.at("b"), "somebody else");
+}
+
+TEST_F(RunnerTest, AnotherThingUnderTheSameNameIsRemovedBeforeItsEntryIs) {
+  ASSERT_TRUE(runner().converge(record_, {"thing", "a", "{\"runtime\":1}"}));
+  const ResourceSpec wanted{"thing", "a", "{\"runtime\":2}"};
+  kind_->fault = [](const std::string& what) {
+    return what.starts_with("remove") ? std::optional<Error>(Error(ErrorKind::unavailable, "down")) : std::nullopt;
+  };
+  ASSERT_FALSE(runner().converge(record_, wanted));
+  EXPECT_EQ(entries().at(0).spec.parameters, "{\"runtime\":1}") << "still known, to be removed";
+  EXPECT_EQ(entries().at(0).state, EntryState::removing);
+  kind_->fault = [](const std::string&) { return std::optional<Error>(); };
+  ASSERT_TRUE(runner().converge(record_, wanted));
+  EXPECT_EQ(world_, (World{{"a{\"runtime\":2}", record_.id}}));
+  ASSERT_EQ(entries().size(), 1U);
+  EXPECT_EQ(entries()[0].spec.parameters, wanted.parameters);
+}
+
+TEST_F(RunnerTest, WhatCannotBeLookedAtIsAnErrorAndLeavesTheLedgerAsItWas) {
+  kind_->is_dark = true;
+  const auto change = runner().converge(record_, plan_[0]);
+  ASSERT_FALSE(change);
+  EXPECT_EQ(change.error().kind(), ErrorKind::unavailable);
+  EXPECT_TRUE(entries().empty());
 }
 
 TEST_F(RunnerTest, AFailedEffectStaysOpenWithItsReason) {

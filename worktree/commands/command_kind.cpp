@@ -5,6 +5,7 @@
 #include "config/project_config.h"
 #include "worktree/commands/project_command.h"
 #include "worktree/env_file.h"
+#include "worktree/parameters.h"
 
 namespace hedge::worktree {
 
@@ -17,8 +18,6 @@ struct KnownCommand {
   const char* check;      // name of the command that tells whether it is due; empty: a stamp tells
   bool reads_lockfiles;
 };
-// A branch's name need not be UTF-8; JSON must be.
-constexpr auto kReplace = json::error_handler_t::replace;
 constexpr KnownCommand kKnown[] = {{"install", "", true}, {"migrate", "migrate_check", false}};
 
 std::filesystem::path stamp_in(const std::filesystem::path& git_dir, const std::string& name) {
@@ -98,7 +97,7 @@ Result<std::vector<ResourceSpec>> CommandKind::plan(const PlanInput& input, cons
   for (const KnownCommand& known : kKnown) {
     const config::NamedCommand* command = input.config.find_command(known.name);
     if (command == nullptr) continue;
-    out.push_back({kind(), known.name, parameters_of(known, *command, input, *variables, *stack).dump(-1, ' ', false, kReplace)});
+    out.push_back({kind(), known.name, write_parameters(parameters_of(known, *command, input, *variables, *stack))});
   }
   return out;
 }

@@ -7,6 +7,7 @@
 #include "config/project_config.h"
 #include "worktree/data/postgres.h"
 #include "worktree/data/sqlite_data.h"
+#include "worktree/parameters.h"
 
 namespace hedge::worktree {
 namespace {
@@ -144,7 +145,11 @@ Result<std::vector<ResourceSpec>> DatabaseKind::plan(const PlanInput& input, con
             {"source", database.source},
             {"golden", golden_name_of(database, input.names.app)}};
   }
-  return std::vector<ResourceSpec>{{kind(), input.names.database, json.dump()}};
+  return std::vector<ResourceSpec>{{kind(), input.names.database, write_parameters(json)}};
+}
+
+bool DatabaseKind::is_same_thing(const ResourceSpec& recorded, const ResourceSpec& wanted) const {
+  return agree_on("engine", recorded, wanted);
 }
 
 Result<std::unique_ptr<Resource>> DatabaseKind::make(const ResourceSpec& spec,

@@ -22,6 +22,7 @@ class DatabaseKind final : public ResourceKind {
   std::string kind() const override { return "database"; }
   void publish(const PlanInput& input, Values& values) const override;
   Result<std::vector<ResourceSpec>> plan(const PlanInput& input, const Values& values) const override;
+  bool is_same_thing(const ResourceSpec& recorded, const ResourceSpec& wanted) const override;
   Result<std::unique_ptr<Resource>> make(const ResourceSpec& spec,
                                          const WorktreeRecord& record) const override;
 

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "worktree/git/checkout_info.h"
 #include "worktree/git/unsaved_work.h"
+#include "worktree/parameters.h"
 
 namespace hedge::worktree {
 namespace {
@@ -162,7 +163,7 @@ Result<std::vector<ResourceSpec>> BranchKind::plan(const PlanInput& input, const
   if (record.kind == WorktreeKind::main || !has_branch) return std::vector<ResourceSpec>();
   const nlohmann::json parameters{
       {"base", record.base}, {"upstream", record.upstream}, {"origin", to_string(record.branch_origin)}};
-  return std::vector<ResourceSpec>{{kind(), record.branch, parameters.dump()}};
+  return std::vector<ResourceSpec>{{kind(), record.branch, write_parameters(parameters)}};
 }
 
 Result<std::unique_ptr<Resource>> BranchKind::make(const ResourceSpec& spec,

@@ -13,6 +13,7 @@
 #include "worktree/git/checkout_info.h"
 #include "worktree/git/directory_removal.h"
 #include "worktree/identity.h"
+#include "worktree/parameters.h"
 
 namespace hedge::worktree {
 namespace fs = std::filesystem;
@@ -320,7 +321,7 @@ Result<std::vector<ResourceSpec>> CheckoutKind::plan(const PlanInput& input, con
   const WorktreeRecord& record = input.record;
   const nlohmann::json parameters{{"base", record.base}};
   const std::string name = record.kind == WorktreeKind::main ? "main" : record.slug;
-  return std::vector<ResourceSpec>{{kind(), name, parameters.dump()}};
+  return std::vector<ResourceSpec>{{kind(), name, write_parameters(parameters)}};
 }
 
 Result<std::unique_ptr<Resource>> CheckoutKind::make(const ResourceSpec&,

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "config/project_config.h"
+#include "worktree/parameters.h"
 #include "worktree/seed/seed_sources.h"
 #include "worktree/seed/tree_copy.h"
 
@@ -44,6 +45,7 @@ class SeedResource final : public Resource {
 
   std::string kind() const override { return std::string(kSeedKind); }
   std::string name() const override { return name_; }
+  bool lives_in_checkout() const override { return true; }
 
   Result<Finding> check() override {
     const auto missing = missing_paths();
@@ -117,8 +119,7 @@ ResourceSpec seed_spec(std::string name, const std::vector<std::string>& paths,
                        const std::vector<std::string>& deny, const std::vector<std::string>& lockfiles) {
   const nlohmann::json parameters{{"paths", paths}, {"deny", deny}, {"lockfiles", lockfiles}};
   // A file name need not be UTF-8, JSON must be.
-  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
-  return {std::string(kSeedKind), std::move(name), parameters.dump(-1, ' ', false, kReplace)};
+  return {std::string(kSeedKind), std::move(name), write_parameters(parameters)};
 }
 
 }  // namespace

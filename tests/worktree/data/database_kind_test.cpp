@@ -136,6 +136,14 @@ TEST_F(DatabaseKindTest, the_url_that_an_earlier_run_kept_serves_a_later_one) {
   EXPECT_THAT(finding->problems.at(0).text(), HasSubstr("port 1 "));
 }
 
+TEST_F(DatabaseKindTest, a_database_of_another_engine_is_another_thing) {
+  configure(kSqlite);
+  const auto file = plan().at(0);
+  configure(kPostgres);
+  EXPECT_FALSE(kind().is_same_thing(file, plan().at(0)));
+  EXPECT_TRUE(kind().is_same_thing(plan().at(0), plan().at(0)));
+}
+
 TEST_F(DatabaseKindTest, a_ledger_entry_that_cannot_be_understood_is_corrupt_and_no_crash) {
   for (const char* parameters : {"", "{}", R"({"engine":"sqlite"})", R"({"engine":"postgres","role":3})"}) {
     const auto made = kind().make({"database", "x", parameters}, record_);
