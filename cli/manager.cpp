@@ -49,10 +49,11 @@ Manager::Manager(Services& services, config::Paths paths, worktree::StateDatabas
       ledger_(state_, services.clock()),
       ports_(state_),
       git_(services.runner(), services.environment()),
+      commands_(services.runner()),
       locks_(paths_),
       stacks_(setup, paths_, services.runner()),
       narrator_([&output = services.output()](std::string_view text) { output.progress(text); }),
-      lifecycle_({registry_, ledger_, git_, kinds_, locks_, narrator_}),
+      lifecycle_({registry_, ledger_, git_, kinds_, locks_, narrator_, &commands_}),
       instruments_{paths_, services.environment(), services.clock(), services.runner(), git_,   registry_, ledger_,
                    ports_, lifecycle_, kinds_, stacks_, locks_, routes,
                    narrator_,
@@ -62,7 +63,7 @@ Manager::Manager(Services& services, config::Paths paths, worktree::StateDatabas
 void Manager::add_kinds(Services& services, router::RouteStore& routes, const worktree::StackSetup& setup) {
   using namespace worktree;
   const Environment& environment = services.environment();
-  CommandRunner& runner = services.runner();
+  CommandRunner& runner = commands_;
   const router::EdgeClient edge(router::find_control_socket(paths_.state, paths_.control_socket()));
   kinds_.add(std::make_unique<BranchKind>(git_, locks_));
   kinds_.add(std::make_unique<CheckoutKind>(git_, locks_, ledger_));

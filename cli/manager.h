@@ -8,6 +8,7 @@
 #include "config/paths.h"
 #include "contract/instruments.h"
 #include "router/route_store.h"
+#include "worktree/commands/held_runner.h"
 #include "worktree/git/git.h"
 #include "worktree/ledger.h"
 #include "worktree/lifecycle.h"
@@ -46,6 +47,7 @@ class Manager {
   worktree::Ledger ledger_;
   worktree::Ports ports_;
   worktree::Git git_;
+  worktree::HeldRunner commands_;  // for what may run long; git has a lock of its own
   worktree::WorktreeLocks locks_;
   worktree::StackKind stacks_;  // for wrappers; the plan's own is one of kinds_
   worktree::ResourceKinds kinds_;

@@ -144,6 +144,9 @@ Result<Lifecycle::CreateOutcome> Lifecycle::create(const WorktreeRecord& record,
   if (auto touched = parts_.registry.touch(outcome.record.id); !touched) return touched.error();
   if (extent == Extent::part) return outcome;
   outcome.record.state = WorktreeState::ready;
+  auto commands = parts_.locks.lock_commands(record.id);
+  if (!commands) return commands.error();
+  const CommandHold hold(parts_.commands, std::move(*commands));
   if (auto updated = parts_.registry.update(outcome.record); !updated) return updated.error();
   return outcome;
 }
@@ -178,6 +181,8 @@ Result<DestroyReport> Lifecycle::destroy(const WorktreeRecord& asked, const Dest
   if (!removal) return removal.error();
   report.removal = std::move(*removal);
   if (!report.removal.survivors.empty()) return report;
+  const auto commands = parts_.locks.lock_commands(asked.id);
+  if (!commands) return commands.error();
   if (auto forgotten = parts_.registry.forget(record.id); !forgotten) return forgotten.error();
   return report;
 }

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "worktree/commands/held_runner.h"
 #include "worktree/destroy_guard.h"
 #include "worktree/git/git.h"
 #include "worktree/guard.h"
@@ -32,6 +33,7 @@ struct LifecycleParts {
   const ResourceKinds& kinds;
   const WorktreeLocks& locks;
   StepObserver& observer;
+  HeldRunner* commands = nullptr;  // what the kinds run their commands with; null: they run none
 };
 
 class Lifecycle {

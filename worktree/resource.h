@@ -41,6 +41,8 @@ class Resource {
   virtual ~Resource() = default;
   virtual std::string kind() const = 0;  // stable; the `resource` of its changes and of the journal
   virtual std::string name() const = 0;
+  // Found by its path in the checkout alone: where another worktree has taken the place, it is that one's.
+  virtual bool lives_in_checkout() const { return false; }
   virtual Result<Finding> check() = 0;
   virtual Result<Change> converge() = 0;
   virtual Result<Change> remove() = 0;

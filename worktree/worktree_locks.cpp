@@ -40,6 +40,12 @@ Result<FileLock> WorktreeLocks::lock_git(std::string_view worktree, std::chrono:
       .with_context("wait for the git of an earlier run");
 }
 
+Result<FileLock> WorktreeLocks::lock_commands(std::string_view worktree,
+                                              std::chrono::milliseconds limit) const {
+  return acquire(directory_, "commands-" + std::string(worktree), FileLock::Mode::exclusive, limit)
+      .with_context("wait for a command that an earlier run left");
+}
+
 Result<FileLock> WorktreeLocks::hold_running(std::string_view worktree) const {
   return acquire(directory_, "run-" + std::string(worktree), FileLock::Mode::shared, kNoWait)
       .with_context("this worktree is being destroyed");

@@ -24,6 +24,10 @@ class WorktreeLocks {
   // Held by a `git worktree add` itself, so that it outlives the run that started it. Errors: busy.
   Result<FileLock> lock_git(std::string_view worktree,
                             std::chrono::milliseconds limit = std::chrono::minutes(2)) const;
+  // Held by create and destroy, and by every command that create runs, so that none of them outlives its run
+  // unnoticed. Errors: busy (its pid in the hint).
+  Result<FileLock> lock_commands(std::string_view worktree,
+                                 std::chrono::milliseconds limit = std::chrono::minutes(2)) const;
   // Held shared by every running wrapper command (`hedge run`) for as long as it runs.
   Result<FileLock> hold_running(std::string_view worktree) const;
   // Errors: refused `wrapper_running`, if a wrapper command runs (its pid in the hint).

@@ -55,11 +55,11 @@ class RunCommand final : public Command {
     auto place = contract::wrapper_place(tools, *subject, service_);
     if (!place) return place.error();
     if (const auto here = services.directory(); here && is_below(*here, subject->record.path)) place->directory = *here;
-    return start(services, tools, *place);
+    return start(services, tools, *place, *hold);
   }
 
- private:
-  Result<int> start(Services& services, const contract::Instruments& tools, const worktree::WrapperPlace& place) const {
+  Result<int> start(Services& services, const contract::Instruments& tools, const worktree::WrapperPlace& place,
+                    const FileLock& hold) const {
     const bool has_terminal = ::isatty(STDIN_FILENO) == 1 && services.output().terminal();
     const worktree::Wrapper wrapper(tools.runner, tools.environment, tools.stacks);
     auto command = wrapper.command_line(
@@ -81,6 +81,7 @@ class RunCommand final : public Command {
     return wait_for_child(process);
   }
 
+    command->inherited = {hold.descriptor()};  // it may outlive us
   std::string branch_;
   std::optional<std::string> service_;
   std::vector<std::string> argv_;
