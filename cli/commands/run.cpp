@@ -30,6 +30,14 @@ int code_of(const Error& error) {
   }
 }
 
+Error with_id(Error error) {
+  switch (error.kind()) {
+    case ErrorKind::not_found: return std::move(error).with_id("command_not_found");
+    case ErrorKind::permission: return std::move(error).with_id("command_not_executable");
+    default: return error;
+  }
+}
+
 class RunCommand final : public Command {
  public:
   CLI::App* declare(CLI::App& parent) override {
@@ -43,6 +51,14 @@ class RunCommand final : public Command {
 
   // What fails before the command could run exits with 125, unless a guard refused (then with its own code).
   Result<int> run(Services& services) override {
+    auto code = run_there(services);
+    if (code || contract::exit_code_of(code.error()) == contract::ExitCode::refused) return code;
+    services.output().error(code.error());
+    return kCannotTry;
+  }
+
+ private:
+  Result<int> run_there(Services& services) const {
     const auto subject = find_worktree_subject(services, branch_);
     if (!subject) return subject.error();
     const auto manager = services.manager();
@@ -65,13 +81,14 @@ class RunCommand final : public Command {
     auto command = wrapper.command_line(
         place, argv_, has_terminal ? worktree::Terminal::attached : worktree::Terminal::none);
     if (!command) return command.error();
+    command->inherited = {hold.descriptor()};  // it may outlive us
     ChildStreams streams;
     streams.out = services.output().descriptor();
     // Ctrl-C reaches the child by itself, for it is in the same process group; the other two only reach us. We live until it
     // has ended, so that its exit code is ours.
     const auto child = spawn_child(*command, streams, SessionMode::same);
     if (!child) {
-      services.output().error(child.error());
+      services.output().error(with_id(child.error()));
       return code_of(child.error());
     }
     const pid_t process = *child;
@@ -81,7 +98,6 @@ class RunCommand final : public Command {
     return wait_for_child(process);
   }
 
-    command->inherited = {hold.descriptor()};  // it may outlive us
   std::string branch_;
   std::optional<std::string> service_;
   std::vector<std::string> argv_;
