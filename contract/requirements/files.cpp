@@ -25,20 +25,25 @@ CheckOutcome check_kind(const CheckContext& context, std::string_view kind, std:
 }
 
 // The services whose environment this system can show: processes of the host.
-std::vector<std::pair<std::string, pid_t>> running_processes(const CheckContext& context) {
+Result<std::vector<std::pair<std::string, pid_t>>> running_processes(const CheckContext& context) {
   std::vector<std::pair<std::string, pid_t>> out;
   for (const ObservedResource* observed : resources_of(context.observations, "stack")) {
     auto resource = context.tools.kinds.make(observed->spec, context.subject.record);
-    auto* stack = resource ? dynamic_cast<worktree::Stack*>(resource->get()) : nullptr;
+    if (!resource) return resource.error();
+    auto* stack = dynamic_cast<worktree::Stack*>(resource->get());
     if (stack == nullptr) continue;
     const auto services = stack->load_status();
-    if (!services) continue;
+    if (!services) return services.error();
     for (const worktree::ServiceStatus& service : *services) {
       const auto process = parse_number<pid_t>(service.instance);
       if (process && service.state == worktree::ServiceState::running) out.emplace_back(service.name, *process);
     }
   }
   return out;
+}
+
+CheckOutcome not_compared(const std::string& why) {
+  return CheckOutcome::unknown(Error(ErrorKind::unavailable, why).with_id("env_not_effective"));
 }
 
 CheckOutcome compare_environment(const CheckContext& context) {
@@ -50,9 +55,13 @@ CheckOutcome compare_environment(const CheckContext& context) {
   auto variables = worktree::plan_variables(input, context.subject.plan.values);
   if (!variables) return CheckOutcome::unknown(variables.error());
   const Environment wanted = worktree::expand_variables(*variables, context.subject.record);
-  for (const auto& [name, process] : running_processes(context)) {
+  if (resources_of(context.observations, "stack").empty()) return CheckOutcome::skip("the worktree was made without a stack");
+  const auto processes = running_processes(context);
+  if (!processes) return CheckOutcome::unknown(processes.error());
+  if (processes->empty()) return not_compared("no process runs whose environment could be compared");
+  for (const auto& [name, process] : *processes) {
     const auto actual = load_process_environment(process);
-    if (!actual) continue;
+    if (!actual) return not_compared("the environment of process " + name + " cannot be read");
     for (const auto& [variable, value] : wanted) {
       const auto found = actual->find(variable);
       if (found != actual->end() && found->second == value) continue;
