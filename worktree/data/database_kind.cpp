@@ -81,15 +81,26 @@ SqliteSpec sqlite_from(const Json& json, const WorktreeRecord& record, const fs:
   return {record.id, record.path, file("app"), file("test")};
 }
 
-// The administrator's URL from the environment, from an earlier run's, or from the configuration.
+// "host:port", the same for all names of this machine.
+std::string server_of(const std::string& url) {
+  const PgAddress address = address_of(url);
+  const bool is_loopback = address.host == "localhost" || address.host == "127.0.0.1" || address.host == "::1";
+  return (is_loopback ? "localhost" : address.host) + ":" + (address.port.empty() ? "5432" : address.port);
+}
+
+// The administrator's URL from the environment, from an earlier run's, or from the configuration. Where the databases
+// were made is where they are: today's environment may bring another password, but no other server.
 void find_admin(const Json& json, const Environment& environment, PostgresSpec& spec) {
-  const auto given = environment.find(json.at("admin_variable").get<std::string>());
+  const auto variable = environment.find(json.at("admin_variable").get<std::string>());
+  const bool is_given = variable != environment.end() && !variable->second.empty();
   const auto kept = read_file(spec.kept_url);
-  if (given != environment.end() && !given->second.empty()) {
-    spec.golden.admin.url = given->second;
+  if (!kept) {
+    spec.golden.admin.url = is_given ? variable->second : json.at("admin_url").get<std::string>();
     return;
   }
-  spec.golden.admin.url = kept ? *kept : json.at("admin_url").get<std::string>();
+  const bool is_elsewhere = is_given && server_of(variable->second) != server_of(*kept);
+  if (is_elsewhere) spec.other_server = server_of(variable->second);
+  spec.golden.admin.url = is_given && !is_elsewhere ? variable->second : *kept;
 }
 
 PostgresSpec postgres_from(const Json& json, const WorktreeRecord& record, const Environment& environment,

@@ -16,8 +16,14 @@ PostgresData::PostgresData(PostgresSpec spec, CommandRunner& runner)
     : spec_(std::move(spec)), runner_(runner) {}
 
 Result<Finding> PostgresData::check() {
-  auto admin = PgConnection::connect(spec_.golden.admin);
   Finding finding;
+  if (!spec_.other_server.empty()) {
+    finding.presence = Presence::foreign;
+    finding.problems.push_back(Error(ErrorKind::conflict, "the databases of this worktree are not on " + spec_.other_server)
+                                   .with_id("database_server_changed"));
+    return finding;
+  }
+  auto admin = PgConnection::connect(spec_.golden.admin);
   if (!admin) {
     finding.problems.push_back(admin.error());
     return finding;
@@ -110,9 +116,10 @@ Result<Change> PostgresData::converge() {
   if (finding->presence == Presence::foreign) return finding->problems.front();
   Change change{kind(), name(), Action::none, {}};
   if (finding->presence == Presence::present) return change;
-  if (auto kept = keep_url(); !kept) return kept.error();
   const auto golden = ensure_golden(spec_.golden, runner_);
   if (!golden) return golden.error();
+  // Now, for from here on there is something to remove on this server.
+  if (auto kept = keep_url(); !kept) return kept.error();
   const auto role = ensure_role(*admin, spec_.role, spec_.password, owner_tag(spec_.id));
   if (!role) return role.error();
   bool made_any = *role;

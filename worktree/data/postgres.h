@@ -19,11 +19,12 @@ struct PostgresSpec {
   // Where the administrator's URL is kept (0600) for a later remove() from another shell; empty: it is
   // configured for all.
   std::filesystem::path kept_url;
+  std::string other_server;  // that the caller names now, though they were made elsewhere; empty: none
   GoldenSpec golden;
 };
 
 // check(): missing, differs (one of the parts is missing or not as it should be), foreign
-// `ownership_conflict`, unknown (the server is down). converge(): makes the golden copy if there is none.
+// `ownership_conflict`, `database_server_changed`, unknown (the server is down). converge(): makes the golden copy if there is none.
 // remove(): the golden copy stays.
 class PostgresData final : public Resource {
  public:

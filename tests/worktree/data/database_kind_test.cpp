@@ -144,6 +144,24 @@ TEST_F(DatabaseKindTest, a_database_of_another_engine_is_another_thing) {
   EXPECT_TRUE(kind().is_same_thing(plan().at(0), plan().at(0)));
 }
 
+TEST_F(DatabaseKindTest, databases_are_looked_for_and_removed_where_they_were_made) {
+  configure(kPostgres);
+  ASSERT_TRUE(ensure_directory(paths_.state / "databases"));
+  ASSERT_TRUE(write_file_atomically(paths_.state / "databases" / (record_.id + ".url"),
+                                    "postgresql://kept@localhost:1/", 0600));
+  environment_["HEDGE_POSTGRES_ADMIN_URL"] = "postgresql://root@127.0.0.1:2/";
+  const auto database = std::move(kind().make(plan().at(0), record_).value());
+  const auto finding = database->check();
+  EXPECT_EQ(finding->presence, Presence::foreign);
+  EXPECT_EQ(finding->problems.at(0).id(), "database_server_changed");
+  EXPECT_THAT(finding->problems.at(0).text(), HasSubstr("localhost:2"));
+  const auto removed = database->remove();
+  ASSERT_FALSE(removed);
+  EXPECT_THAT(removed.error().text(), HasSubstr("port 1 "));
+  environment_["HEDGE_POSTGRES_ADMIN_URL"] = "postgresql://root:newer@127.0.0.1:1/";
+  EXPECT_EQ((*kind().make(plan().at(0), record_))->check()->presence, Presence::unknown) << "the same server";
+}
+
 TEST_F(DatabaseKindTest, a_ledger_entry_that_cannot_be_understood_is_corrupt_and_no_crash) {
   for (const char* parameters : {"", "{}", R"({"engine":"sqlite"})", R"({"engine":"postgres","role":3})"}) {
     const auto made = kind().make({"database", "x", parameters}, record_);
