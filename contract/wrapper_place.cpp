@@ -24,6 +24,7 @@ Result<worktree::WrapperPlace> host_place(const Instruments& tools, const Subjec
   worktree::WrapperPlace place;
   place.directory = subject.record.path;
   place.variables = worktree::expand_variables(*variables, subject.record);
+  place.withheld = subject.config.database.admin_url_variable;
   return place;
 }
 

@@ -41,6 +41,7 @@ json parameters_of(const KnownCommand& known, const config::NamedCommand& comman
               {"check", check == nullptr ? config::Argv{} : check->argv},
               {"lockfiles", known.reads_lockfiles ? input.config.seed.lockfiles : std::vector<std::string>{}},
               {"stamp", check == nullptr},
+              {"withheld", input.config.database.admin_url_variable},
               {"variables", variables}};
   if (!service.empty() && !stack.empty()) {
     out["service"] = service;
@@ -62,6 +63,7 @@ Result<ProjectCommandSpec> spec_from(const ResourceSpec& spec, const WorktreeRec
     if (parameters.at("stamp").get<bool>()) out.stamp = stamp_in(record.git_dir, spec.name);
     const auto variables = parameters.at("variables").get<Variables>();
     out.place.variables = expand_variables(variables, record);
+    out.place.withheld = parameters.value("withheld", "");
     if (parameters.contains("service")) {
       const json& stack = parameters.at("stack");
       out.place.service = ServicePlace{

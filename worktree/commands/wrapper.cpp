@@ -18,7 +18,7 @@ Result<CommandLine> Wrapper::command_line(const WrapperPlace& place, const std::
     CommandLine command;
     command.argv = argv;
     command.directory = place.directory;
-    command.environment = environment_for_process(environment_, place.variables);
+    command.environment = environment_for_process(environment_, place.variables, place.withheld);
     return command;
   }
   auto resource = stacks_.make(place.service->stack, place.service->record);

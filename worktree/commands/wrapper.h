@@ -27,6 +27,7 @@ struct WrapperPlace {
   std::filesystem::path directory;       // to run in, on the host; must exist
   Environment variables;                 // the worktree's own, secrets expanded; they win over what is inherited
   std::optional<ServicePlace> service;   // absent: on the host
+  std::string withheld;                  // a variable of the caller's that the command must not have; empty: none
 };
 
 // What plan_variables() gave, as an environment, with secrets expanded. Keep it out of plans, logs and argv.

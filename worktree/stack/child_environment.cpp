@@ -36,10 +36,11 @@ bool is_scrubbed(std::string_view name) {
          std::find(kScrubbedNames.begin(), kScrubbedNames.end(), name) != kScrubbedNames.end();
 }
 
-Environment environment_for_process(const Environment& inherited, const Environment& own) {
+Environment environment_for_process(const Environment& inherited, const Environment& own,
+                                    std::string_view withheld) {
   Environment out = own;
   for (const auto& [name, value] : inherited) {
-    if (!is_scrubbed(name)) out.emplace(name, value);
+    if (!is_scrubbed(name) && name != withheld) out.emplace(name, value);
   }
   return out;
 }

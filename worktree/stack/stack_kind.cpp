@@ -7,6 +7,7 @@
 #include "worktree/env_file.h"
 #include "worktree/parameters.h"
 #include "worktree/route_resource.h"
+#include "worktree/stack/child_environment.h"
 #include "worktree/stack/compose_stack.h"
 #include "worktree/stack/process_stack.h"
 
@@ -214,6 +215,7 @@ Result<std::vector<ResourceSpec>> StackKind::plan(const PlanInput& input, const 
   if (!json) return json.error();
   auto variables = plan_variables(input, values);
   if (!variables) return variables.error();
+  (*json)["withheld"] = input.config.database.admin_url_variable;
   (*json)["environment"] = Json::object();
   for (const auto& [name, value] : *variables) (*json)["environment"][name] = value;
   return std::vector<ResourceSpec>{{kind(), input.names.compose_project, write_parameters(*json)}};
@@ -240,7 +242,7 @@ Result<std::unique_ptr<Resource>> StackKind::make(const ResourceSpec& spec,
     processes.checkout = record.path;
     processes.files = StackFiles{directory};
     processes.environment = expanded(json.at("environment"), record);
-    processes.inherited = setup_.environment;
+    processes.inherited = environment_for_process(setup_.environment, {}, json.value("withheld", ""));
     processes.supervisor = setup_.supervisor;
     for (const Json& process : json.at("processes"))
       processes.processes.push_back(process_from(process, record));

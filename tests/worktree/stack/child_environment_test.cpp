@@ -18,6 +18,11 @@ const Environment kShell{{"PATH", "/usr/bin"},
                          {"HEDGE_ID", "other"},
                          {"PORT", "1"}};
 
+TEST(ChildEnvironment, the_administrators_variable_stays_with_the_manager) {
+  const Environment inherited{{"SHOP_ADMIN_URL", "postgresql://root:secret@db/"}, {"EDITOR", "vi"}};
+  EXPECT_EQ(environment_for_process(inherited, {}, "SHOP_ADMIN_URL"), (Environment{{"EDITOR", "vi"}}));
+}
+
 TEST(ChildEnvironment, W16_D19_a_process_inherits_nothing_that_names_another_place) {
   const Environment out = environment_for_process(kShell, {});
   const Environment expected{{"PATH", "/usr/bin"}, {"HOME", "/home/dev"}, {"LANG", "C.UTF-8"}};
