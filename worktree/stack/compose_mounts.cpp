@@ -56,15 +56,22 @@ std::filesystem::path resolved(const std::filesystem::path& path) {
 
 }  // namespace
 
-std::vector<std::string> normalize_mounts(Json& service, const ComposeVersion& compose) {
+std::vector<std::string> bind_sources(const Json& service) {
   std::vector<std::string> sources;
   if (!service.contains("volumes") || !service["volumes"].is_array()) return sources;
-  for (Json& mount : service["volumes"]) {
-    if (mount.is_string()) mount = parse_short(mount.get<std::string>());
-    forbid_creation(mount, compose);
+  for (const Json& mount : service["volumes"]) {
     if (std::string source = source_of(mount); !source.empty()) sources.push_back(std::move(source));
   }
   return sources;
+}
+
+std::vector<std::string> normalize_mounts(Json& service, const ComposeVersion& compose) {
+  if (!service.contains("volumes") || !service["volumes"].is_array()) return {};
+  for (Json& mount : service["volumes"]) {
+    if (mount.is_string()) mount = parse_short(mount.get<std::string>());
+    forbid_creation(mount, compose);
+  }
+  return bind_sources(service);
 }
 
 void add_mount(Json& service, const std::filesystem::path& path, const ComposeVersion& compose) {

@@ -15,6 +15,9 @@ namespace hedge::worktree {
 // is gone must fail, not come back as an empty directory of root's. Returns the sources on the host.
 std::vector<std::string> normalize_mounts(nlohmann::json& service, const ComposeVersion& compose);
 
+// The sources on the host of what `service` mounts, in whichever form.
+std::vector<std::string> bind_sources(const nlohmann::json& service);
+
 // Mounts `path` at its own path, unless something else is mounted there.
 void add_mount(nlohmann::json& service, const std::filesystem::path& path, const ComposeVersion& compose);
 

@@ -31,6 +31,24 @@ bool is_external(const Json& resource) {
   return resource.is_object() && resource.contains("external") && resource["external"] != Json(false);
 }
 
+bool is_inside_main(const std::filesystem::path& path, const RenderRequest& request) {
+  const auto source = request.checkout / path;
+  if (request.main_checkout.empty() || !is_within(source, request.main_checkout)) return false;
+  return !is_within(source, request.checkout) && !is_within(source, request.git_common_dir);
+}
+
+// A named volume may be a bind in disguise: the host path that it stands for; empty if it does not.
+std::string device_of(const Json& volume) {
+  if (!volume.is_object() || !volume.contains("driver_opts") || !volume["driver_opts"].is_object()) return {};
+  const Json& options = volume["driver_opts"];
+  if (!options.contains("device") || !options["device"].is_string()) return {};
+  // With type nfs and the like it is not a path of this machine.
+  const std::string kind = options.contains("type") && options["type"].is_string() ? options["type"] : Json("none");
+  const std::string how = options.contains("o") && options["o"].is_string() ? options["o"] : Json("");
+  const bool is_bind = kind == "none" || kind == "bind" || how.find("bind") != std::string::npos;
+  return is_bind ? options["device"].get<std::string>() : std::string();
+}
+
 class Renderer {
  public:
   Renderer(Json config, const RenderRequest& request) : config_(std::move(config)), request_(request) {}
@@ -48,6 +66,7 @@ class Renderer {
     }
     check_files("configs");
     check_files("secrets");
+    check_volumes();
     if (!problems_.empty()) return refusal();
     label_resources("volumes");
     name_default_network();
@@ -91,7 +110,7 @@ class Renderer {
               {"services", name, "network_mode"});
     }
     for (const std::string& source : normalize_mounts(service, request_.compose)) {
-      if (!is_inside_main(source)) continue;
+      if (!is_inside_main(source, request_)) continue;
       problem("compose_bind_in_main", "service " + name + " mounts " + source + ", inside the main checkout",
               {"services", name, "volumes"});
     }
@@ -133,15 +152,25 @@ class Renderer {
   void check_files(const std::string& section) {
     if (!config_.contains(section) || !config_[section].is_object()) return;
     for (const auto& [key, value] : config_[section].items()) {
-      if (!value.is_object() || !value.contains("file") || !is_inside_main(value.value("file", ""))) continue;
+      if (!value.is_object() || !value.contains("file") || !is_inside_main(value.value("file", ""), request_))
+        continue;
       problem("compose_bind_in_main", section + " " + key + " reads a file inside the main checkout",
               {section, key, "file"});
     }
   }
 
-  bool is_inside_main(const std::filesystem::path& source) const {
-    if (request_.main_checkout.empty() || !is_within(source, request_.main_checkout)) return false;
-    return !is_within(source, request_.checkout) && !is_within(source, request_.git_common_dir);
+  void check_volumes() {
+    if (!config_.contains("volumes") || !config_["volumes"].is_object()) return;
+    for (const auto& [key, volume] : config_["volumes"].items()) {
+      if (is_external(volume)) {
+        note("volume " + key + " is external: it is shared with whoever else uses it", {"volumes", key, "external"});
+        continue;
+      }
+      const std::string device = device_of(volume);
+      if (device.empty() || !is_inside_main(device, request_)) continue;
+      problem("compose_bind_in_main", "volume " + key + " is " + device + ", inside the main checkout",
+              {"volumes", key, "driver_opts", "device"});
+    }
   }
 
   Json labels() const {
@@ -210,6 +239,9 @@ std::string unsafe_service(const Json& service, const RenderRequest& request) {
   if (service.contains("ports") && !service["ports"].empty()) return "published ports";
   if (!service.contains("restart") || service["restart"] != "no") return "a restart policy";
   if (service.contains("network_mode") && service["network_mode"] == "host") return "the host's network";
+  for (const std::string& source : bind_sources(service)) {
+    if (is_inside_main(source, request)) return "a mount of " + source + ", inside the main checkout";
+  }
   const std::string label(kIdLabel);
   const bool is_labelled = service.contains("labels") && service["labels"].is_object() &&
                            service["labels"].value(label, "") == request.id;
@@ -217,7 +249,10 @@ std::string unsafe_service(const Json& service, const RenderRequest& request) {
 }
 
 std::string unsafe_resource(const std::string& key, const Json& resource, const RenderRequest& request) {
-  if (!resource.is_object() || is_external(resource) || !resource.contains("name")) return {};
+  if (!resource.is_object() || is_external(resource)) return {};
+  const std::string device = device_of(resource);
+  if (!device.empty() && is_inside_main(device, request)) return "its place " + device + " inside the main checkout";
+  if (!resource.contains("name")) return {};
   return resource["name"] == request.project + "_" + key ? std::string()
                                                          : "the fixed name " + resource["name"].dump();
 }

@@ -235,6 +235,27 @@ TEST_P(RenderedConfigTest, notes_and_refusals_name_file_and_line) {
   EXPECT_THAT(refused.error().text(), HasSubstr("compose.yml:8"));
 }
 
+TEST_P(RenderedConfigTest, a_volume_that_is_a_bind_in_disguise_is_treated_as_one) {
+  const auto with_device = [](const char* type, const char* device) {
+    return Json{{"services", {{"app", {{"image", "shop"}}}, {"migrate", {{"image", "shop"}}}}},
+                {"volumes",
+                 {{"data", {{"driver_opts", {{"type", type}, {"o", "bind"}, {"device", device}}}}}}}}
+        .dump();
+  };
+  const auto refused = render_for_worktree(with_device("none", "/main/uploads"), request());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().id(), "compose_bind_in_main");
+  EXPECT_THAT(refused.error().text(), HasSubstr("/main/uploads"));
+  EXPECT_TRUE(render_for_worktree(with_device("none", "/wt/uploads"), request()));
+  EXPECT_TRUE(render_for_worktree(with_device("none", "uploads"), request())) << "relative to the checkout";
+}
+
+TEST_P(RenderedConfigTest, an_external_volume_is_told) {
+  const std::string external = R"({"services":{"app":{"image":"shop"},"migrate":{"image":"shop"}},)"
+                               R"("volumes":{"ext":{"external":true,"name":"extvol"}}})";
+  EXPECT_THAT(render_for_worktree(external, request())->notes, Contains(HasSubstr("ext is external")));
+}
+
 TEST_P(RenderedConfigTest, a_worktree_that_lies_inside_main_may_mount_itself) {
   RenderRequest wanted = request();
   wanted.main_checkout = "/";
@@ -276,6 +297,8 @@ TEST_P(RenderedConfigTest, what_is_generated_passes_the_read_back_and_each_dange
   EXPECT_TRUE(refused([](Json& config) { config["services"]["app"]["restart"] = "always"; }));
   EXPECT_TRUE(refused([](Json& config) { config["services"]["app"]["network_mode"] = "host"; }));
   EXPECT_TRUE(refused([](Json& config) { config["services"]["app"]["labels"]["hedge.id"] = "another"; }));
+  EXPECT_TRUE(refused([](Json& config) { config["services"]["app"]["volumes"].push_back("/main/x:/x"); }));
+  EXPECT_TRUE(refused([](Json& config) { config["volumes"]["data"]["driver_opts"] = {{"device", "/main/x"}}; }));
   EXPECT_TRUE(refused([](Json& config) { config["volumes"]["data"]["name"] = "shop_data"; }));
   EXPECT_TRUE(refused([](Json& config) { config["networks"]["default"]["name"] = "shop_default"; }));
   EXPECT_TRUE(refused([](Json& config) { config.erase("services"); }));
