@@ -19,7 +19,7 @@ class CreateCommand final : public Command {
     verb->add_option("--instance", options_.instance, "another worktree of the same branch")->type_name("NAME");
     verb->add_flag("--adopt", options_.adopt, "give this worktree, which git made, an environment of its own");
     verb->add_option("--provider", options_.provider.provider, "where this runs (default: detected)")->type_name("P");
-    verb->add_flag("--no-fallback", no_fallback_, "fail rather than make do with less");
+    verb->add_flag("--no-fallback", no_fallback_, "fail rather than make do with less; no provider of this version does, so it changes nothing");
     verb->add_flag("--dry-run", dry_run_, "only say what would be done");
     return verb;
   }

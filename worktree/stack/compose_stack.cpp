@@ -290,7 +290,7 @@ Result<void> ComposeStack::require_started(DockerEngine& engine, const ComposeRe
     const std::string service = container.service();
     if (container.is_running() || !contains(wanted, service)) continue;
     if (contains(record.one_shots, service) && container.exit_code == 0) continue;
-    return not_running(container).with_id("service_exited").with_hint("hedge logs " + service + " shows why");
+    return not_running(container).with_id("service_exited").with_hint("docker logs " + container.name + " shows why");
   }
   return {};
 }
