@@ -42,7 +42,7 @@ std::unique_ptr<SocketStream> UpstreamPool::take(Millis now) {
 }
 
 void UpstreamPool::give(std::unique_ptr<SocketStream> stream, Millis until) {
-  if (retired_ || idle_.size() >= kMostIdlePerIdentity) return;
+  if (idle_.size() >= kMostIdlePerIdentity) return;
   idle_.push_back(Idle{std::move(stream), until});
 }
 
@@ -54,6 +54,7 @@ UpstreamLease::UpstreamLease(UpstreamLease&& other) noexcept
       stream_(std::move(other.stream_)),
       upstream_(std::move(other.upstream_)),
       timings_(other.timings_),
+      retirements_(other.retirements_),
       reused_(other.reused_) {}
 
 UpstreamLease& UpstreamLease::operator=(UpstreamLease&& other) noexcept {
@@ -64,6 +65,7 @@ UpstreamLease& UpstreamLease::operator=(UpstreamLease&& other) noexcept {
     stream_ = std::move(other.stream_);
     upstream_ = std::move(other.upstream_);
     timings_ = other.timings_;
+    retirements_ = other.retirements_;
     reused_ = other.reused_;
   }
   return *this;
@@ -83,7 +85,7 @@ void UpstreamLease::keep(std::chrono::milliseconds idle_limit) {
   stream_->clear_deadline();
   // Cancelled meanwhile, or something arrived after the response: not a clean finish.
   const bool clean = stream_->waiters().interrupted() == IoStatus::ok && !stream_->is_readable();
-  if (clean && !pools_->closing_) {
+  if (clean && !pools_->closing_ && retirements_ == pool_->retirements_) {
     const auto limit = std::min(idle_limit, pools_->idle_limit_);
     pool_->give(std::move(stream_), pools_->reactor_.now() + limit.count());
   }
@@ -118,6 +120,7 @@ UpstreamLease UpstreamPools::lease_of(const Known& known, std::unique_ptr<Socket
   lease.pool_ = known.pool;
   lease.stream_ = std::move(stream);
   lease.upstream_ = known.upstream;
+  lease.retirements_ = known.pool->retirements_;
   ++known.pool->leased_;
   return lease;
 }
@@ -131,6 +134,8 @@ UpstreamLease UpstreamPools::take_idle(const Known& known) {
 }
 
 UpstreamLease UpstreamPools::try_lease(const router::Route& route) {
+  // lease() says that it is not spoken.
+  if (route.protocol != router::Protocol::http1) return {};
   const auto found = known_.find(route.upstream);
   if (found == known_.end() || reactor_.now() >= found->second.fresh_until) return {};
   return take_idle(found->second);
@@ -143,6 +148,17 @@ Task<LeaseResult> UpstreamPools::lease(const router::Route& route, LeaseKind kin
         "the route's protocol " + std::string(router::to_string(route.protocol)) + " is not supported yet",
         "add the route with the protocol http1"};
   }
+  constexpr int kMostAttempts = 3;
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    std::optional<LeaseResult> result = co_await lease_once(route, kind);
+    if (result) co_return std::move(*result);
+  }
+  co_return ProxyError{
+      ProxyReason::container_stopped,
+      "the upstream " + router::to_string(route.upstream) + " ended while it was connected to", ""};
+}
+
+Task<std::optional<LeaseResult>> UpstreamPools::lease_once(const router::Route& route, LeaseKind kind) {
   LeaseTimings timings;
   const auto start = Now::now();
   Resolution resolution = co_await resolver_.resolve(route.upstream);
@@ -152,9 +168,9 @@ Task<LeaseResult> UpstreamPools::lease(const router::Route& route, LeaseKind kin
     // Nobody said that the upstream is gone; a connection that stands is better knowledge than that.
     if (kind == LeaseKind::any && last != known_.end() && resolution.is_silence) {
       UpstreamLease lease = take_idle(last->second);
-      if (lease) co_return lease;
+      if (lease) co_return LeaseResult(std::move(lease));
     }
-    co_return std::move(*error);
+    co_return LeaseResult(std::move(*error));
   }
   Known& known = known_[route.upstream];
   known.upstream = std::get<ResolvedUpstreamPtr>(std::move(resolution.answer));
@@ -164,7 +180,7 @@ Task<LeaseResult> UpstreamPools::lease(const router::Route& route, LeaseKind kin
     UpstreamLease lease = take_idle(known);
     if (lease) {
       lease.timings_ = timings;
-      co_return lease;
+      co_return LeaseResult(std::move(lease));
     }
   }
   co_return co_await connect(route.upstream, known, timings);
@@ -172,33 +188,38 @@ Task<LeaseResult> UpstreamPools::lease(const router::Route& route, LeaseKind kin
 
 // By value: the map that holds what is known may change while this waits. The lease comes first, because it
 // keeps the pool.
-Task<LeaseResult> UpstreamPools::connect(router::Upstream upstream, Known known, LeaseTimings timings) {
+Task<std::optional<LeaseResult>> UpstreamPools::connect(router::Upstream upstream, Known known,
+                                                        LeaseTimings timings) {
   UpstreamLease lease = lease_of(known, nullptr);
   const auto start = Now::now();
   ConnectResult connected = co_await connector_.connect(*known.upstream);
   timings.connect = since(start);
+  // An address that was freed meanwhile may have been given to another worktree's container, which then took
+  // this connection: whatever came of it is not the upstream's.
+  if (lease.retirements_ != known.pool->retirements_) {
+    resolver_.forget(upstream);
+    co_return std::nullopt;
+  }
   if (auto* error = std::get_if<ProxyError>(&connected)) {
     // The address may have been wrong; the next request asks for it anew.
     resolver_.forget(upstream);
-    co_return std::move(*error);
+    co_return LeaseResult(std::move(*error));
   }
   lease.stream_ = std::get<std::unique_ptr<SocketStream>>(std::move(connected));
   lease.timings_ = timings;
-  co_return lease;
+  co_return LeaseResult(std::move(lease));
 }
 
 UpstreamPool& UpstreamPools::pool_of(const std::string& identity) {
   std::unique_ptr<UpstreamPool>& pool = pools_[identity];
   if (pool == nullptr) pool = std::make_unique<UpstreamPool>(identity);
-  // An identity that is resolved again is back (a container that was started again).
-  pool->retired_ = false;
   return *pool;
 }
 
 void UpstreamPools::retire(std::string_view identity) {
   const auto found = pools_.find(identity);
   if (found == pools_.end()) return;
-  found->second->retired_ = true;
+  ++found->second->retirements_;
   found->second->idle_.clear();
   for (auto& [upstream, known] : known_) {
     if (known.pool != found->second.get()) continue;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -53,7 +54,9 @@ class UpstreamPool {
   std::string identity_;
   std::vector<Idle> idle_;
   std::size_t leased_ = 0;
-  bool retired_ = false;  // the identity is gone: nothing is taken or given any more
+  // How often the identity went away. A lease of an earlier life, also one whose connect was under way, may
+  // lead to whoever has the address by now.
+  std::uint32_t retirements_ = 0;
 };
 
 // One connection for one exchange. keep() after a clean finish puts it back; every other way out closes it.
@@ -88,6 +91,7 @@ class UpstreamLease {
   std::unique_ptr<SocketStream> stream_;
   ResolvedUpstreamPtr upstream_;
   LeaseTimings timings_;
+  std::uint32_t retirements_ = 0;  // the pool's when this was made, before the connect
   bool reused_ = false;
 };
 
@@ -147,7 +151,10 @@ class UpstreamPools {
   UpstreamPool& pool_of(const std::string& identity);
   UpstreamLease take_idle(const Known& known);
   UpstreamLease lease_of(const Known& known, std::unique_ptr<SocketStream> stream);
-  Task<LeaseResult> connect(router::Upstream upstream, Known known, LeaseTimings timings);
+  // Absent: the identity went away while it was connected to, and whoever has its address now may have
+  // answered.
+  Task<std::optional<LeaseResult>> lease_once(const router::Route& route, LeaseKind kind);
+  Task<std::optional<LeaseResult>> connect(router::Upstream upstream, Known known, LeaseTimings timings);
   void forget_unused();
 
   Reactor& reactor_;
@@ -155,6 +162,7 @@ class UpstreamPools {
   Connector& connector_;
   std::chrono::milliseconds idle_limit_;
   bool closing_ = false;
+  // Of routes with the protocol http1: no other gets as far.
   std::unordered_map<router::Upstream, Known, Hash, Equal> known_;
   std::map<std::string, std::unique_ptr<UpstreamPool>, std::less<>> pools_;
 };

@@ -3,11 +3,17 @@
 #include <array>
 #include <chrono>
 #include <memory>
+#include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "proxy/upstream/connector.h"
 #include "proxy/upstream/resolver.h"
@@ -65,6 +71,13 @@ class PoolsTest : public ::testing::Test {
       co_return;
     }
     result = co_await pools_->lease(to, kind);
+  }
+  Task<void> lease_beside(const router::Route& to, std::optional<LeaseResult>& result) {
+    LeaseResult leased = co_await pools_->lease(to, LeaseKind::any);
+    result = std::move(leased);
+  }
+  Task<void> wait_for(const std::optional<LeaseResult>& result) {
+    while (!result) co_await pause_for(loop_.reactor(), 5ms);
   }
   LeaseResult lease(const router::Route& to, LeaseKind kind = LeaseKind::any) {
     LeaseResult result = ProxyError{};
@@ -210,6 +223,72 @@ TEST_F(PoolsTest, E03_ClosesTheConnectionsOfAnIdentityThatIsGoneAndKeepsNoneOfTh
   EXPECT_FALSE(take(lease(route())).reused());
 }
 
+TEST_F(PoolsTest, E03_KeepsNoConnectionOfAnEarlierLifeAlthoughTheIdentityIsBack) {
+  UpstreamLease old = take(lease(route()));
+  EXPECT_EQ(ask(old), "0\n");
+  pools_->retire(old.identity());
+  UpstreamLease back = take(lease(route()));
+  EXPECT_EQ(ask(back), "1\n");
+  old.keep();
+  EXPECT_EQ(pools_->idle(), 0U);
+  back.keep();
+  EXPECT_EQ(pools_->idle(), 1U);
+  UpstreamLease next = take(lease(route()));
+  EXPECT_EQ(ask(next), "1\n");
+}
+
+// A listener whose queue is full: a connect to it stays under way until somebody accepts.
+class FullListener {
+ public:
+  FullListener() {
+    fd_ = UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::bind(fd_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(::listen(fd_.get(), 0), 0);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(::getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+    port_ = ntohs(address.sin_port);
+    filler_ = UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    EXPECT_EQ(::connect(filler_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  }
+  std::uint16_t port() const { return port_; }
+  // Within 10 s, or the test fails.
+  UniqueFd accept() const {
+    pollfd wait{fd_.get(), POLLIN, 0};
+    EXPECT_EQ(::poll(&wait, 1, 10000), 1);
+    return UniqueFd(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  }
+
+ private:
+  UniqueFd fd_;
+  UniqueFd filler_;
+  std::uint16_t port_ = 0;
+};
+
+TEST_F(PoolsTest, E03_AConnectThatTheEndOfItsUpstreamOvertookIsMadeAgain) {
+  settings_.limits.connect = 10s;
+  open(4000ms);
+  const FullListener listener;
+  const router::Route route = route_to(router::TcpUpstream{"127.0.0.1", listener.port()});
+  std::optional<LeaseResult> result;
+  loop_.spawn(lease_beside(route, result));
+  ASSERT_FALSE(result) << "the connect is under way";
+  pools_->retire("127.0.0.1:" + std::to_string(listener.port()));
+  const UniqueFd filler = listener.accept();
+  loop_.run(wait_for(result));
+
+  ASSERT_TRUE(std::holds_alternative<UpstreamLease>(*result));
+  UpstreamLease lease = std::get<UpstreamLease>(std::move(*result));
+  const UniqueFd overtaken = listener.accept();
+  char byte = 0;
+  EXPECT_EQ(::read(overtaken.get(), &byte, 1), 0) << "the first connection was closed without a word";
+  const UniqueFd used = listener.accept();
+  ASSERT_EQ(::write(used.get(), "!\n", 2), 2);
+  EXPECT_EQ(ask(lease), "!\n") << "the second one is leased";
+}
+
 TEST_F(PoolsTest, ClosesEverythingForADrain) {
   UpstreamLease idle = take(lease(route()));
   UpstreamLease busy = take(lease(route()));
@@ -266,6 +345,19 @@ TEST_F(PoolsTest, RefusesProtocolsThatAreNotSpokenYet) {
   const LeaseResult result = lease(to);
   ASSERT_TRUE(std::holds_alternative<ProxyError>(result));
   EXPECT_EQ(std::get<ProxyError>(result).reason, ProxyReason::upstream_unsupported);
+}
+
+TEST_F(PoolsTest, RefusesThemAlsoWhereAConnectionToTheSameAddressIsWarm) {
+  UpstreamLease warm = take(lease(route()));
+  EXPECT_EQ(ask(warm), "0\n");
+  warm.keep();
+  for (const router::Protocol protocol : {router::Protocol::https, router::Protocol::h2c}) {
+    router::Route to = route();
+    to.protocol = protocol;
+    EXPECT_FALSE(pools_->try_lease(to));
+    EXPECT_TRUE(std::holds_alternative<ProxyError>(lease(to)));
+  }
+  EXPECT_EQ(pools_->idle(), 1U);
 }
 
 TEST_F(PoolsTest, MeasuresConnectingOnlyWhereItConnected) {
