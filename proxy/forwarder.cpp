@@ -31,6 +31,11 @@ bool wants_h2c(const http::RequestHead& request) {
   return found;
 }
 
+// A length of zero is what some clients send with everything.
+bool has_body(const http::RequestHead& request) {
+  return request.body.framing == http::Framing::chunked || request.body.length > 0;
+}
+
 }  // namespace
 
 Forwarding::Forwarding(http::Exchange& exchange, const ForwardContext& context)
@@ -55,7 +60,7 @@ Task<void> Forwarding::run() {
   request_id_ = prepare_request_fields(request, facts, state_.texts);
   state_.record.request_id = request_id_;
   // Only a request without a body is upgraded; a server may ignore the wish (RFC 9110, section 7.8).
-  if (request.body.framing != http::Framing::none || wants_h2c(request)) request.upgrade = {};
+  if (has_body(request) || wants_h2c(request)) request.upgrade = {};
   if (request.upgrade.empty()) {
     co_await run_request();
   } else {
@@ -208,8 +213,12 @@ Task<void> Forwarding::relay_response() {
     const BodyRead piece = co_await body.read();
     if (piece.status == BodyStatus::failed) {
       // A cancelled read is the client's doing, not the upstream's.
-      state_.record.error_id =
-          exchange_.client_gone() ? facts(ProxyReason::client_gone).id : body.failure().id();
+      if (upload_failure_) {
+        state_.record.error_id = upload_failure_->id();
+      } else {
+        state_.record.error_id =
+            exchange_.client_gone() ? facts(ProxyReason::client_gone).id : body.failure().id();
+      }
       exchange_.abort();
       break;
     }
@@ -223,7 +232,9 @@ void Forwarding::finish_upstream(bool clean) {
   exchange_.set_upstream(nullptr);
   // An upload that goes on still uses the connection; finish_upload() ends both.
   if (uploading_ && !uploads_.empty()) return;
-  if (clean && upload_complete_ && client_->reusable(state_.response)) {
+  // An upstream that was asked to switch protocols and did not may have done so by half.
+  const bool asked_to_switch = !exchange_.request().upgrade.empty();
+  if (clean && upload_complete_ && !asked_to_switch && client_->reusable(state_.response)) {
     const auto seconds = keep_alive_seconds(state_.response);
     client_.reset();
     if (!seconds) return lease_.keep();

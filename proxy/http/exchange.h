@@ -39,7 +39,8 @@ class Exchange {
   // The response cannot be completed: the client must not take it for whole.
   virtual void abort() = 0;
   // The response is complete although the client still sends its body: ends our side, so that the client sees
-  // the response before its own writes fail. From here on, reading the body is bounded in time.
+  // the response before its own writes fail. From here on, reading the body is bounded in time. After
+  // abort(), nothing is done that would make the response look whole.
   virtual void finish_early() = 0;
 
   // Sends the 101 and hands the connection over. The exchange sends nothing afterwards.

@@ -93,6 +93,11 @@ void Http1Exchange::finish_early() {
   close_ = true;
   if (write_side_closed_) return;
   write_side_closed_ = true;
+  if (abort_hard_) {
+    // A FIN would pass for the end of the body. Whoever still reads the client's body stops.
+    connection_.stream.cancel();
+    return;
+  }
   // Best effort: a client that is gone cannot be told.
   static_cast<void>(connection_.stream.try_shutdown_write());
   connection_.stream.set_deadline(kLingerLimit);

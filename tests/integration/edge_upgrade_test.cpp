@@ -146,6 +146,43 @@ TEST(Upgrades, ARefusedUpgradeIsAnOrdinaryResponse) {
   EXPECT_EQ(upstream.accepted(), 2) << "the connection of a refused upgrade is not pooled either";
 }
 
+TEST(Upgrades, E23_NorDoesOneWhoseUpgradeWasRefused) {
+  ScriptedUpstream upstream([](PeerConnection& connection, int /*number*/) {
+    if (connection.read_head().find("pgrade: ") == std::string::npos) {
+      connection.send(ok_response("plain"));
+      return;
+    }
+    connection.send("HTTP/1.1 400 Bad Request\r\nContent-Length: 4\r\n\r\nnope");
+    // An upstream that is confused by what it refused.
+    connection.read_head();
+    connection.send(ok_response("stale"));
+  });
+  EdgeFixture edge({route_to(kAlpha, upstream.route())});
+  PeerConnection client = PeerConnection::to(edge.plain_port());
+  client.send(kAsk);
+  ASSERT_EQ(status_of(client.read_until("nope")), 400);
+  EXPECT_EQ(body_of(get(edge.plain_port(), kAlpha)), "plain");
+  EXPECT_EQ(upstream.accepted(), 2);
+}
+
+TEST(Upgrades, ALengthOfZeroIsNoBody) {
+  ScriptedUpstream upstream(greet_and_echo());
+  EdgeFixture edge({route_to(kAlpha, upstream.route())});
+  PeerConnection client = PeerConnection::to(edge.plain_port());
+  client.send(kAsk.substr(0, kAsk.size() - 2) + "Content-Length: 0\r\n\r\n" + kClientFrame);
+  ASSERT_EQ(status_of(client.read_head()), 101);
+  EXPECT_EQ(client.read_bytes(kServerFrame.size() + kClientFrame.size()), kServerFrame + kClientFrame);
+}
+
+TEST(Upgrades, ARequestWithABodyIsAnOrdinaryOne) {
+  ScriptedUpstream upstream(answer_always(ok_response("plain")));
+  EdgeFixture edge({route_to(kAlpha, upstream.route())});
+  PeerConnection client = PeerConnection::to(edge.plain_port());
+  client.send(kAsk.substr(0, kAsk.size() - 2) + "Content-Length: 1\r\n\r\nx");
+  EXPECT_EQ(client.read_until("plain"), ok_response("plain"));
+  EXPECT_EQ(field_of(upstream.received(), "Upgrade"), "");
+}
+
 TEST(Upgrades, AnUnaskedSwitchIsABadGateway) {
   ScriptedUpstream upstream(answer_always(kSwitch));
   EdgeFixture edge({route_to(kAlpha, upstream.route())});

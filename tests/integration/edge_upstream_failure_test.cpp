@@ -127,6 +127,20 @@ TEST(DyingUpstreams, ABodyThatIsCutIsCutForTheClientToo) {
   }
 }
 
+// Without chunks only the end of the connection ends the body, so a FIN would make the half look whole.
+TEST(DyingUpstreams, ACutBodyLooksCutAlsoWhileTheClientStillSends) {
+  ScriptedUpstream upstream([](PeerConnection& connection, int /*number*/) {
+    connection.read_head();
+    connection.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\nzz\r\n");
+    connection.wait_for_end();
+  });
+  EdgeFixture edge({route_to(kAlpha, upstream.route())});
+  PeerConnection client = PeerConnection::to(edge.plain_port());
+  client.send("POST / HTTP/1.0\r\nHost: alpha.dev.localhost\r\nContent-Length: 100\r\n\r\nfirst");
+  EXPECT_TRUE(client.wait_for_end());
+  EXPECT_TRUE(client.was_reset());
+}
+
 TEST(Uploads, E08_TheUpstreamsContinueReachesTheClientBeforeTheBody) {
   ScriptedUpstream upstream([](PeerConnection& connection, int /*number*/) {
     connection.read_head();
@@ -223,6 +237,23 @@ TEST(Uploads, AMalformedUploadIsRefusedAndTheUpstreamCancelled) {
   ASSERT_TRUE(upstream.wait_until([](const std::string& got, int) { return got.ends_with("\r\n\r\n"); }));
   client.send("zz\r\n");
   EXPECT_EQ(status_of(client.read_all()), 400);
+}
+
+TEST(Uploads, OneThatTurnsMalformedUnderItsAnswerIsTheClientsFaultInTheLog) {
+  ScriptedUpstream upstream([](PeerConnection& connection, int /*number*/) {
+    connection.read_head();
+    connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf");
+    connection.wait_for_end();
+  });
+  EdgeFixture edge({route_to(kAlpha, upstream.route())});
+  PeerConnection client = PeerConnection::to(edge.plain_port());
+  client.send("POST / HTTP/1.1\r\nHost: alpha.dev.localhost\r\nTransfer-Encoding: chunked\r\n\r\n");
+  ASSERT_TRUE(client.read_until("half").ends_with("half"));
+  client.send("zz\r\n");
+  EXPECT_TRUE(client.wait_for_end());
+  const std::vector<std::string> lines = edge.stop_and_read_log();
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_NE(lines[0].find("\"error\":\"bad_request\""), std::string::npos) << lines[0];
 }
 
 TEST(Clients, E41_AHalfClosedClientStillGetsItsAnswer) {
