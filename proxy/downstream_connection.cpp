@@ -1,5 +1,6 @@
 #include "proxy/downstream_connection.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -47,8 +48,8 @@ Task<bool> DownstreamConnection::open() {
   // A client that says nothing has as long as a handshake; browsers open connections in advance and use them
   // later, so on a plain listener the idle limit holds.
   idle_ = true;
-  socket_->set_deadline(listener_ == ListenerKind::tls ? limits.handshake : limits.idle_keep_alive);
-  if (worker_.draining()) co_return false;
+  socket_->set_deadline(
+      idle_limit(listener_ == ListenerKind::tls ? limits.handshake : limits.idle_keep_alive));
   const IoResult first = co_await socket_->readable();
   idle_ = false;
   if (!first.ok()) co_return false;
@@ -80,12 +81,28 @@ Task<bool> DownstreamConnection::shake_hands() {
 
 void DownstreamConnection::begin_idle() {
   idle_ = true;
-  stream_->set_deadline(worker_.settings().limits.idle_keep_alive);
-  if (worker_.draining()) stream_->cancel();
+  stream_->set_deadline(idle_limit(worker_.settings().limits.idle_keep_alive));
+  if (worker_.draining() && had_request_) stream_->cancel();
+}
+
+std::chrono::milliseconds DownstreamConnection::idle_limit(std::chrono::milliseconds usual) const {
+  if (!worker_.draining()) return usual;
+  return std::min(usual, worker_.settings().limits.drain_first_request);
+}
+
+void DownstreamConnection::begin_drain() {
+  if (!idle_) return;
+  // Asked of the kernel: the reactor may not have told yet what has arrived.
+  if (socket_->peek_first_byte() < 0) {
+    stream_->cancel();
+  } else {
+    stream_->set_deadline(idle_limit(worker_.settings().limits.idle_keep_alive));
+  }
 }
 
 void DownstreamConnection::begin_request_head() {
   idle_ = false;
+  had_request_ = true;
   stream_->set_deadline(worker_.settings().limits.request_head);
 }
 

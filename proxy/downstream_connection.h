@@ -1,6 +1,7 @@
 // One client's connection: from accept to the last byte. A local variable of the coroutine that serves it.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -37,19 +38,22 @@ class DownstreamConnection {
   //   begin_idle(); co_await stream().readable(); begin_request_head(); … read the head … end_request_head();
   //   exchange.
   // Idle: waiting for a request's first byte, at most the idle limit. A drain ends the wait with `cancelled`,
-  // also one that began earlier: anything but `ok` means to close without a word.
+  // also one that began earlier: anything but `ok` means to close without a word. Only the first request of a
+  // connection that was just being opened is waited for even then, for a moment.
   void begin_idle();
   // The head must be complete within the limit from here: call it with the first byte (also when that is in a
   // buffer).
   void begin_request_head();
   // No deadline on bodies, streams and tunnels.
   void end_request_head();
-  // Between requests, so that a drain may close it.
-  bool is_idle() const noexcept { return idle_; }
+  // The worker drains: ends the connection if it is between requests and the next has not begun to arrive.
+  void begin_drain();
   // For the worker's list of connections.
   std::size_t position = 0;
 
  private:
+  // Until a request must begin: the usual limit, or the short one of a drain.
+  std::chrono::milliseconds idle_limit(std::chrono::milliseconds usual) const;
   // False: the connection is over before it began.
   Task<bool> open();
   Task<bool> shake_hands();
@@ -61,6 +65,7 @@ class DownstreamConnection {
   ListenerKind listener_;
   bool wants_https_ = false;
   bool idle_ = false;
+  bool had_request_ = false;
 };
 
 }  // namespace hedge::proxy

@@ -125,11 +125,11 @@ void EdgeWorker::sweep() {
 
 void EdgeWorker::begin_drain() {
   if (std::exchange(draining_, true)) return;
+  for (DownstreamConnection* connection : open_) connection->begin_drain();
+  // Clients in the queue believe that they are connected; each gets one answer.
+  for (const std::unique_ptr<Listener>& listener : listeners_) listener->accept_waiting();
   listeners_.clear();
   upstreams_->close_idle();
-  for (DownstreamConnection* connection : open_) {
-    if (connection->is_idle()) connection->stream().cancel();
-  }
   drain_.spawn(finish_drain());
 }
 

@@ -57,7 +57,7 @@ class EdgeWorker {
   void identity_gone(std::string identity);
   void docker_answers_changed();
   // Stops accepting, closes idle connections, lets exchanges finish within the drain limit, cancels the rest
-  // and ends the thread.
+  // and ends the thread. A client that was in the queue, or had sent its request, gets one answer.
   void drain();
   // False: the thread has not ended by then.
   bool wait_until_ended(SteadyTime limit) const;

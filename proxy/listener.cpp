@@ -13,6 +13,9 @@ namespace {
 
 // So many in one turn, so that the open connections get theirs.
 constexpr int kMostAccepts = 64;
+// More than a queue ever holds (net.core.somaxconn is 4096): clients that keep coming don't keep a drain from
+// beginning.
+constexpr int kMostWaiting = 8192;
 // Without descriptors the listener rests; the kernel keeps the clients in its queue.
 constexpr std::chrono::milliseconds kBackOff{100};
 constexpr std::chrono::seconds kComplaintInterval{10};
@@ -35,7 +38,15 @@ Result<void> Listener::start() {
 }
 
 void Listener::on_events(std::uint32_t /*events*/) {
-  for (int i = 0; i < kMostAccepts; ++i) {
+  accept_some(kMostAccepts);
+}
+
+void Listener::accept_waiting() {
+  accept_some(kMostWaiting);
+}
+
+void Listener::accept_some(int most) {
+  for (int i = 0; i < most; ++i) {
     UniqueFd client(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (client) {
       worker_.take(std::move(client), kind_);

@@ -21,9 +21,12 @@ class Listener final : public EventSource {
   Listener& operator=(const Listener&) = delete;
 
   Result<void> start();
+  // Accepts every connection that waits in the queue, so that closing the listener loses none of them.
+  void accept_waiting();
 
  private:
   void on_events(std::uint32_t events) override;
+  void accept_some(int most);
   void back_off(int error);
   static void resume(void* self);
 

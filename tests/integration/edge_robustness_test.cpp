@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "tests/support/busy_worker.h"
 #include "tests/support/edge_fixture.h"
 #include "tests/support/scripted_peer.h"
 #include "tests/support/tls_peer.h"
@@ -155,6 +156,26 @@ TEST(TlsPort, PlainRequestsAreSentToHttpsAndUpgradesAreServed) {
   client.send("GET / HTTP/1.1\r\nHost: alpha.dev.localhost\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n");
   EXPECT_EQ(status_of(client.read_head()), 101);
   EXPECT_EQ(client.read_bytes(2), "hi");
+}
+
+TEST(Drains, AClientInTheQueueGetsItsAnswerAndIsToldThatItIsTheLast) {
+  ScriptedUpstream upstream(answer_always(ok_response("ok")));
+  EdgeFixture edge({route_to(kAlpha, upstream.route())});
+  std::vector<PeerConnection> clients;
+  {
+    const BusyWorker busy(*edge.server().workers().front());
+    for (int i = 0; i < 10; ++i) {
+      clients.push_back(PeerConnection::to(edge.plain_port()));
+      clients.back().send("GET / HTTP/1.1\r\nHost: alpha.dev.localhost\r\n\r\n");
+    }
+    edge.server().begin_drain();
+  }
+  for (PeerConnection& client : clients) {
+    const std::string answer = client.read_all();
+    EXPECT_EQ(status_of(answer), 200);
+    EXPECT_EQ(field_of(answer, "Connection"), "close");
+    EXPECT_EQ(body_of(answer), "ok");
+  }
 }
 
 TEST(OddConnections, E25_NoneOfThemHarmsAnother) {

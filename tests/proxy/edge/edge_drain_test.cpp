@@ -1,12 +1,15 @@
 // The end of an edge: nothing new, idle connections at once, the others as far as the limit allows.
 #include <cerrno>
 #include <chrono>
+#include <memory>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
 #include "proxy/upstream/endpoint.h"
 #include "tests/proxy/edge/line_edge.h"
+#include "tests/support/busy_worker.h"
 #include "tests/support/open_descriptors.h"
 #include "tests/support/scripted_peer.h"
 
@@ -47,6 +50,69 @@ TEST(EdgeDrain, LetsAnExchangeFinish) {
   busy.send("x");
   EXPECT_EQ(busy.read_until("\n"), "held\n");
   EXPECT_TRUE(busy.wait_for_end());
+  edge.server().join();
+}
+
+TEST(EdgeDrain, ServesOneRequestOfClientsThatWaitInTheQueue) {
+  LineEdge edge(patient_limits());
+  std::vector<PeerConnection> clients;
+  {
+    const BusyWorker busy(*edge.server().workers().front());
+    for (int i = 0; i < 100; ++i) {
+      clients.push_back(PeerConnection::to(edge.plain_port()));
+      clients.back().send("x\n");
+    }
+    edge.server().begin_drain();
+  }
+  for (PeerConnection& client : clients) {
+    EXPECT_EQ(client.read_until("\n"), "ok:x\n");
+    EXPECT_TRUE(client.wait_for_end());
+  }
+  edge.server().join();
+}
+
+TEST(EdgeDrain, WaitsAMomentForTheRequestOfAClientInTheQueue) {
+  EdgeLimits limits = patient_limits();
+  limits.drain_first_request = 30s;
+  LineEdge edge(limits);
+  std::unique_ptr<PeerConnection> client;
+  {
+    const BusyWorker busy(*edge.server().workers().front());
+    client = std::make_unique<PeerConnection>(PeerConnection::to(edge.plain_port()));
+    edge.server().begin_drain();
+  }
+  client->send("x\n");
+  EXPECT_EQ(client->read_until("\n"), "ok:x\n");
+  EXPECT_TRUE(client->wait_for_end());
+  edge.server().join();
+}
+
+TEST(EdgeDrain, ButNotForLong) {
+  EdgeLimits limits = patient_limits();
+  limits.drain_first_request = 20ms;
+  LineEdge edge(limits);
+  std::unique_ptr<PeerConnection> client;
+  {
+    const BusyWorker busy(*edge.server().workers().front());
+    client = std::make_unique<PeerConnection>(PeerConnection::to(edge.plain_port()));
+    edge.server().begin_drain();
+  }
+  EXPECT_TRUE(client->wait_for_end()) << "long before the drain's own limit";
+  edge.server().join();
+}
+
+TEST(EdgeDrain, ServesARequestThatCameToAnIdleConnectionBeforeIt) {
+  LineEdge edge(patient_limits());
+  PeerConnection client = PeerConnection::to(edge.plain_port());
+  client.send("x\n");
+  EXPECT_EQ(client.read_until("\n"), "ok:x\n");
+  {
+    const BusyWorker busy(*edge.server().workers().front());
+    client.send("y\n");
+    edge.server().begin_drain();
+  }
+  EXPECT_EQ(client.read_until("\n"), "ok:y\n");
+  EXPECT_TRUE(client.wait_for_end());
   edge.server().join();
 }
 
