@@ -1,6 +1,7 @@
 #include "proxy/forwarded_headers.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <arpa/inet.h>
 
@@ -40,15 +41,43 @@ std::string_view public_port(const http::RequestHead& request, const ForwardedFa
   return facts.peer.tls ? "443" : "80";
 }
 
-void append_forwarded_for(http::RequestHead& request, const ForwardedFacts& facts, ScratchTexts& texts) {
-  std::string_view value = facts.peer.peer_ip;
-  if (facts.trusted_peer) {
-    for (const Field& field : request.fields) {
-      if (field.id != FieldId::x_forwarded || !equals_ignoring_case(field.name, "x-forwarded-for")) continue;
-      value = texts.emplace_back(std::string(field.value) + ", " + facts.peer.peer_ip);
-    }
+void append(http::RequestHead& request, std::string_view name, std::string_view value) {
+  request.fields.push_back(Field{name, value, FieldId::other, false});
+}
+
+// Which of the X-Forwarded-* fields a trusted peer has set, and the chain of addresses before that peer.
+struct KeptForwarded {
+  std::string chain;
+  bool proto = false;
+  bool host = false;
+  bool port = false;
+};
+
+// Marks all but what is kept. The chain is written anew in any case.
+void keep_forwarded(Field& field, bool trusted_peer, KeptForwarded& kept) {
+  if (!trusted_peer) field.omit = true;
+  if (field.omit) return;
+  if (equals_ignoring_case(field.name, "x-forwarded-for")) {
+    field.omit = true;
+    // Several lines are one list (RFC 9110, section 5.3).
+    if (!field.value.empty()) kept.chain.append(field.value).append(", ");
+  } else if (equals_ignoring_case(field.name, "x-forwarded-proto")) {
+    kept.proto = true;
+  } else if (equals_ignoring_case(field.name, "x-forwarded-host")) {
+    kept.host = true;
+  } else {
+    kept.port = true;
   }
-  request.fields.push_back(Field{"X-Forwarded-For", value, FieldId::other, false});
+}
+
+void append_forwarded(http::RequestHead& request, const ForwardedFacts& facts, KeptForwarded kept,
+                      ScratchTexts& texts) {
+  std::string_view chain = facts.peer.peer_ip;
+  if (!kept.chain.empty()) chain = texts.emplace_back(std::move(kept.chain) + facts.peer.peer_ip);
+  append(request, "X-Forwarded-For", chain);
+  if (!kept.proto) append(request, "X-Forwarded-Proto", facts.peer.tls ? "https" : "http");
+  if (!kept.host) append(request, "X-Forwarded-Host", request.authority);
+  if (!kept.port) append(request, "X-Forwarded-Port", public_port(request, facts));
 }
 
 }  // namespace
@@ -56,19 +85,18 @@ void append_forwarded_for(http::RequestHead& request, const ForwardedFacts& fact
 std::string_view prepare_request_fields(http::RequestHead& request, const ForwardedFacts& facts,
                                         ScratchTexts& texts) {
   std::string_view id;
-  bool has_forwarded = false;
+  KeptForwarded kept;
+  // A field that the client's Connection field names is marked already, and stays so.
   for (Field& field : request.fields) {
     switch (field.id) {
       case FieldId::x_forwarded:
-        // The chain of addresses is written anew in any case.
-        field.omit = !facts.trusted_peer || equals_ignoring_case(field.name, "x-forwarded-for");
-        has_forwarded = has_forwarded || !field.omit;
+        keep_forwarded(field, facts.trusted_peer, kept);
         break;
       case FieldId::forwarded:
-        field.omit = !facts.trusted_peer;
+        field.omit = field.omit || !facts.trusted_peer;
         break;
       case FieldId::x_request_id:
-        if (id.empty() && is_sane_request_id(field.value)) {
+        if (!field.omit && id.empty() && is_sane_request_id(field.value)) {
           id = field.value;
         } else {
           field.omit = true;
@@ -81,19 +109,12 @@ std::string_view prepare_request_fields(http::RequestHead& request, const Forwar
         break;
     }
   }
-  append_forwarded_for(request, facts, texts);
-  if (!has_forwarded) {
-    request.fields.push_back(
-        Field{"X-Forwarded-Proto", facts.peer.tls ? "https" : "http", FieldId::other, false});
-    request.fields.push_back(Field{"X-Forwarded-Host", request.authority, FieldId::other, false});
-    request.fields.push_back(Field{"X-Forwarded-Port", public_port(request, facts), FieldId::other, false});
-  }
+  append_forwarded(request, facts, std::move(kept), texts);
   if (id.empty()) {
     id = facts.fresh_request_id;
-    request.fields.push_back(Field{"X-Request-Id", id, FieldId::other, false});
+    append(request, "X-Request-Id", id);
   }
-  request.fields.push_back(Field{"Via", request.version == http::Version::http10 ? "1.0 hedge" : "1.1 hedge",
-                                 FieldId::other, false});
+  append(request, "Via", request.version == http::Version::http10 ? "1.0 hedge" : "1.1 hedge");
   return id;
 }
 

@@ -75,6 +75,36 @@ TEST_F(ForwardedFields, OfATrustedProxyAreKeptAndTheAddressAppended) {
   EXPECT_NE(out.find("Forwarded: for=10.1.1.1\r\n"), std::string::npos);
 }
 
+TEST_F(ForwardedFields, OfATrustedProxyAreJoinedInTheirOrderWhereTheyAreSeveral) {
+  trusted_ = true;
+  const std::string out = forward(std::string(kHead) +
+                                  "X-Forwarded-For: 10.1.1.1, 10.1.1.2\r\nA: b\r\nx-forwarded-for:\r\n"
+                                  "x-forwarded-for: 10.1.1.3\r\n\r\n");
+  EXPECT_NE(out.find("X-Forwarded-For: 10.1.1.1, 10.1.1.2, 10.1.1.3, 192.0.2.7\r\n"), std::string::npos)
+      << out;
+  EXPECT_EQ(out.find("x-forwarded-for"), std::string::npos) << out;
+}
+
+TEST_F(ForwardedFields, OfATrustedProxyAreAddedWhereItHasNone) {
+  trusted_ = true;
+  const std::string out = forward(std::string(kHead) + "X-Forwarded-Proto: http\r\n\r\n");
+  EXPECT_NE(out.find("X-Forwarded-Proto: http\r\n"), std::string::npos) << out;
+  EXPECT_EQ(out.find("X-Forwarded-Proto: https\r\n"), std::string::npos) << out;
+  EXPECT_NE(out.find("X-Forwarded-Host: a.dev.localhost:8443\r\n"), std::string::npos) << out;
+  EXPECT_NE(out.find("X-Forwarded-Port: 8443\r\n"), std::string::npos) << out;
+}
+
+TEST_F(ForwardedFields, ThatTheConnectionFieldNamesEndHere) {
+  trusted_ = true;
+  const std::string out = forward(
+      std::string(kHead) +
+      "Connection: X-Forwarded-For, X-Forwarded-Proto, Forwarded, X-Request-Id\r\nX-Forwarded-For: hop\r\n"
+      "X-Forwarded-Proto: hop\r\nForwarded: for=hop\r\nX-Request-Id: hop\r\n\r\n");
+  EXPECT_EQ(out.find("hop"), std::string::npos) << out;
+  EXPECT_NE(out.find("X-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Proto: https\r\n"), std::string::npos) << out;
+  EXPECT_NE(out.find("X-Request-Id: fresh-id\r\n"), std::string::npos) << out;
+}
+
 TEST_F(ForwardedFields, KeepOneSaneRequestId) {
   const std::string out = forward(std::string(kHead) + "X-Request-Id: abc-1\r\nX-Request-Id: abc-2\r\n\r\n");
   EXPECT_NE(out.find("X-Request-Id: abc-1\r\n"), std::string::npos);
