@@ -22,6 +22,8 @@ class FramingFields {
   std::optional<ProxyError> request_shape(Version version, BodyShape& shape) const;
   // `head_request`: the request's method was HEAD. Errors are upstream_bad_response.
   std::optional<ProxyError> response_shape(unsigned status, bool head_request, BodyShape& shape) const;
+  // Absent: none was given, or none that is a number.
+  std::optional<std::uint64_t> length() const noexcept { return length_; }
 
  private:
   std::optional<ProxyError> check() const;

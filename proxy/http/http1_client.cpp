@@ -8,9 +8,12 @@ namespace hedge::proxy::http {
 
 Task<IoResult> Http1Client::send(std::string& front, BodyChunk chunk, const std::vector<Field>& trailers) {
   const BodyFramer::Pieces pieces = framer_.frame(front, chunk, trailers);
-  const IoResult sent = co_await stream_.write(pieces.first, pieces.second);
+  IoResult sent = co_await stream_.write(pieces.first, pieces.second);
   if (!sent.ok() || pieces.third.empty()) co_return sent;
-  co_return co_await stream_.write(pieces.third);
+  const std::size_t before = sent.bytes;
+  sent = co_await stream_.write(pieces.third);
+  sent.bytes += before;
+  co_return sent;
 }
 
 Task<std::optional<ProxyError>> Http1Client::read_head(bool head_request, ResponseHead& out) {

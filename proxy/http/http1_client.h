@@ -24,7 +24,8 @@ class Http1Client {
         scanner_(MessageKind::response),
         body_(MessageKind::response, stream, input_, buffers) {}
 
-  // `front`: the head, or empty for a later piece. The first call fixes the body's framing.
+  // `front`: the head, or empty for a later piece. The first call fixes the body's framing. `bytes` counts
+  // all that was written, also on an error.
   Task<IoResult> send(std::string& front, BodyChunk chunk, const std::vector<Field>& trailers);
   void start_request(Framing framing) { framer_.start(framing); }
 

@@ -215,6 +215,7 @@ std::optional<ProxyError> parse_response_head(std::string_view head, bool head_r
   if (out.status < 100 || out.status > 599)
     return ProxyError{ProxyReason::upstream_bad_response, "the status is not between 100 and 599", {}};
   collector.mark_hop_by_hop();
+  out.content_length = collector.framing().length();
   return collector.framing().response_shape(out.status, head_request, out.body);
 }
 

@@ -98,8 +98,7 @@ void append_response_head(std::string& out, const ResponseHead& head, BodyShape 
   append_framing(out, shape);
   // RFC 9110, section 8.6: a length is allowed without a body here, and nowhere else.
   if (shape.framing == Framing::none && head.status >= 200 && head.status != 204) {
-    const std::string_view length = head.first(FieldId::content_length);
-    if (!length.empty()) append_field(out, "Content-Length", length);
+    if (head.content_length) append_framing(out, BodyShape{Framing::length, *head.content_length});
   }
   append_connection(out, connection, head.first(FieldId::upgrade));
   out.append("\r\n");

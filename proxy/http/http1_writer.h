@@ -18,7 +18,7 @@ enum class ConnectionHeader : std::uint8_t { none, close, keep_alive, upgrade };
 // edge. The Host field is written first, with the value of `head.authority`.
 void append_request_head(std::string& out, const RequestHead& head, ConnectionHeader connection);
 
-// As above. `shape`: how the body is framed towards this client; a length that stands in the fields of a
+// As above. `shape`: how the body is framed towards this client; the length that is told in a
 // response without a body (to HEAD, or a 304) is passed on.
 void append_response_head(std::string& out, const ResponseHead& head, BodyShape shape,
                           ConnectionHeader connection);

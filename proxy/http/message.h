@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -88,6 +89,8 @@ struct ResponseHead {
   Version version = Version::http11;
   ConnectionOptions connection;
   BodyShape body;  // depends on the request's method, too
+  // What the Content-Length fields say, also where there is no body (to HEAD, or a 304).
+  std::optional<std::uint64_t> content_length;
   std::vector<Field> fields;
 
   void clear();

@@ -106,6 +106,30 @@ std::string answer_of(std::deque<std::string> pieces, bool* reusable = nullptr) 
   return outcome;
 }
 
+Task<void> send_chunk(Http1Client& client, std::string head, std::string chunk, IoResult& sent) {
+  BodyChunk body;
+  body.data = {chunk.data(), chunk.size()};  // no room behind it: its framing is a piece of its own
+  client.start_request(Framing::chunked);
+  const std::vector<Field> no_trailers;
+  sent = co_await client.send(head, body, no_trailers);
+}
+
+// Whether anything was sent decides whether a POST may be repeated.
+TEST(SentRequests, CountTheBytesOfAllPiecesAlsoWhenALaterOneFails) {
+  BufferPool pool;
+  for (const int failing : {0, 1, 2}) {
+    FakeStream stream({});
+    stream.fail_write(failing);
+    Http1Client client(stream, pool);
+    IoResult sent;
+    TaskGroup tasks;
+    tasks.spawn(send_chunk(client, "HEAD", "hello", sent));
+    EXPECT_EQ(sent.bytes, stream.written().size()) << failing;
+    EXPECT_EQ(sent.ok(), failing == 0) << failing;
+    EXPECT_EQ(sent.bytes > 0, failing != 1) << failing;
+  }
+}
+
 TEST(UpstreamHeads, AreReadInAnyPieces) {
   EXPECT_EQ(answer_of({"HTTP/1.1 20", "4 No Content\r\n", "\r", "\n"}), "204");
 }

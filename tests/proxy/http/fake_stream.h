@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <deque>
 #include <string>
@@ -26,6 +27,7 @@ class FakeStream final : public ByteStream {
     return IoResult::moved(taken);
   }
   IoResult try_write(std::string_view first, std::string_view second) override {
+    if (failing_from_ > 0 && --failing_from_ == 0) return IoResult::failure(EPIPE);
     written_.append(first).append(second);
     return IoResult::moved(first.size() + second.size());
   }
@@ -39,11 +41,14 @@ class FakeStream final : public ByteStream {
   void watch_peer(PeerWatcher* /*watcher*/) override {}
   StreamWaiters& waiters() override { return waiters_; }
 
+  // The `number`-th write from here, counted from 1, fails.
+  void fail_write(int number) { failing_from_ = number; }
   const std::string& written() const { return written_; }
 
  private:
   std::deque<std::string> pieces_;
   std::string written_;
+  int failing_from_ = 0;
   StreamIdentity identity_;
   StreamWaiters waiters_{nullptr};
 };

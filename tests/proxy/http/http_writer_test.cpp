@@ -73,6 +73,12 @@ TEST(WrittenResponses, E11_WithoutABodyCarryNoCodingAndNoLengthThatWouldLie) {
   EXPECT_EQ(response_text("HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\nETag: x\r\n\r\n", BodyShape(),
                           ConnectionHeader::none),
             "HTTP/1.1 304 Not Modified\r\nETag: x\r\nContent-Length: 5\r\n\r\n");
+  EXPECT_EQ(response_text("HTTP/1.1 304 Not Modified\r\nContent-Length: 5, 5\r\nContent-Length: 05\r\n\r\n",
+                          BodyShape(), ConnectionHeader::none),
+            "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n");
+  EXPECT_EQ(
+      response_text("HTTP/1.1 200 OK\r\nContent-Length: 7,7\r\n\r\n", BodyShape(), ConnectionHeader::none),
+      "HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n");
   EXPECT_EQ(response_text("HTTP/1.1 304 Not Modified\r\nTransfer-Encoding: chunked\r\n\r\n", BodyShape(),
                           ConnectionHeader::none),
             "HTTP/1.1 304 Not Modified\r\n\r\n");
