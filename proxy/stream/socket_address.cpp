@@ -58,4 +58,15 @@ SocketAddress SocketAddress::of_local(int fd) {
   return of(address);
 }
 
+bool is_connected_to_itself(int fd) noexcept {
+  sockaddr_storage local{};
+  sockaddr_storage peer{};
+  socklen_t local_length = sizeof local;
+  socklen_t peer_length = sizeof peer;
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&local), &local_length) != 0) return false;
+  if (local.ss_family != AF_INET && local.ss_family != AF_INET6) return false;
+  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &peer_length) != 0) return false;
+  return local_length == peer_length && std::memcmp(&local, &peer, local_length) == 0;
+}
+
 }  // namespace hedge::proxy

@@ -19,4 +19,9 @@ struct SocketAddress {
   static SocketAddress of_local(int fd);
 };
 
+// TCP connects a socket to itself when the system chooses for its own side the very address and port that it
+// connects to (a simultaneous open, RFC 9293, section 3.5): nothing listens there, and everything written
+// would come back.
+bool is_connected_to_itself(int fd) noexcept;
+
 }  // namespace hedge::proxy

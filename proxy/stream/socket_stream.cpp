@@ -169,6 +169,7 @@ IoResult SocketStream::connect_result() const noexcept {
   socklen_t length = sizeof error;
   if (::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &length) != 0)
     return IoResult::failure(errno);
+  if (error == 0 && is_connected_to_itself(socket_.get())) error = ECONNREFUSED;
   return error == 0 ? IoResult::moved(0) : IoResult::failure(error);
 }
 

@@ -189,8 +189,11 @@ void AresChannel::Impl::ask(const std::string& name, std::chrono::milliseconds l
   ask_half(name, AF_INET, query.ipv4);
   ask_half(name, AF_INET6, query.ipv6);
   arm_timer();
-  // What the hosts file answered is handed out from the reactor, like every other answer.
-  if (query.ready) timer_.start(std::chrono::milliseconds(0));
+  // What the hosts file answered is handed out from the reactor, like every other answer; and an earlier
+  // such answer has its turn still to come.
+  const bool any_ready = std::any_of(queries_.begin(), queries_.end(),
+                                     [](const Query& each) { return each.ready && !each.answered; });
+  if (any_ready) timer_.start(std::chrono::milliseconds(0));
 }
 
 void AresChannel::Impl::ask_half(const std::string& name, int family, Half& half) {

@@ -37,8 +37,8 @@ class AresChannel {
   AresChannel& operator=(const AresChannel&) = delete;
 
   // Asks for IPv4 and IPv6 addresses. `on_answer` is called once: when both are known, or IPv4 is and IPv6 is
-  // 50 ms late, or after `limit`; from the reactor, never from inside this call, and not when the channel
-  // dies first.
+  // 50 ms late, or after `limit`; from the reactor, and not when the channel dies first. From inside this
+  // call only when the system's list of name servers cannot be read, which is an answer at once.
   void find_addresses(const std::string& name, std::chrono::milliseconds limit,
                       std::function<void(DnsAnswer)> on_answer);
 

@@ -1,7 +1,10 @@
 #include "proxy/upstream/resolver.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
+
+#include "base/text.h"
 
 namespace hedge::proxy {
 namespace {
@@ -40,15 +43,17 @@ Resolution from_dns(const router::DnsUpstream& upstream, const DnsAnswer& found)
                   "start what the route points at, or remove the route with `hedge route rm`", false);
   }
   std::vector<Endpoint> endpoints;
-  std::string identity;
+  std::vector<std::string> texts;
   for (const std::string& address : found.addresses) {
     const std::optional<Endpoint> endpoint = Endpoint::from_ip(address, upstream.port);
     if (!endpoint) continue;
     endpoints.push_back(*endpoint);
-    if (!identity.empty()) identity += ',';
-    identity += endpoint->to_string();
+    texts.push_back(endpoint->to_string());
   }
-  return {resolved(identity, std::move(endpoints), written + " (" + identity + ")"), 0, false};
+  std::string description = written + " (" + join(texts, ",") + ")";
+  // Servers rotate the order from answer to answer; the addresses, and so the connections, are the same.
+  std::sort(texts.begin(), texts.end());
+  return {resolved(join(texts, ","), std::move(endpoints), std::move(description)), 0, false};
 }
 
 Resolution from_source(UpstreamAnswer answer) {

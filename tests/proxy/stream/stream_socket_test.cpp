@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include "proxy/stream/socket_address.h"
 #include "proxy/stream/socket_stream.h"
 #include "proxy/upstream/endpoint.h"
 #include "tests/support/open_descriptors.h"
@@ -276,6 +277,35 @@ TEST(SocketStream, LooksAtTheFirstByteWithoutTakingIt) {
   EXPECT_EQ(connection.stream->peek_first_byte(), 0x16);
   loop.run(read_once(*connection.stream, result));
   EXPECT_EQ(result.bytes, 5U);
+}
+
+Task<void> finish_connect(SocketStream& stream, IoResult& result) {
+  result = co_await stream.connected();
+}
+
+TEST(SocketStream, KnowsAConnectionToItself) {
+  const UniqueFd own(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  ASSERT_EQ(::bind(own.get(), generic, length), 0);
+  EXPECT_FALSE(is_connected_to_itself(own.get()));
+  ASSERT_EQ(::getsockname(own.get(), generic, &length), 0);
+  ASSERT_EQ(::connect(own.get(), generic, length), 0);
+  EXPECT_TRUE(is_connected_to_itself(own.get()));
+}
+
+TEST(SocketStream, ConnectsToAnother) {
+  ReactorLoop loop;
+  const test::ScriptedUpstream upstream([](PeerConnection& peer, int /*number*/) { peer.wait_for_end(); });
+  const auto address = Endpoint::from_ip("127.0.0.1", upstream.port()).value();
+  const ConnectStart started = SocketStream::connecting(loop.reactor(), address.address(), address.length());
+  ASSERT_NE(started.stream, nullptr);
+  IoResult result;
+  loop.run(finish_connect(*started.stream, result));
+  EXPECT_TRUE(result.ok());
 }
 
 TEST(SocketStream, LeavesNoDescriptorBehind) {

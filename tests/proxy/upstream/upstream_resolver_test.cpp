@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "proxy/upstream/ares_channel.h"
 #include "proxy/upstream/resolver.h"
 #include "tests/support/name_server.h"
 #include "tests/support/open_descriptors.h"
@@ -94,6 +95,28 @@ TEST_F(ResolverTest, FindsAllAddressesOfANameIpv4First) {
   const UpstreamAnswer answer = resolve(kDns);
   ASSERT_EQ(identity(answer), "127.0.0.2:8000,127.0.0.3:8000,[::1]:8000");
   EXPECT_EQ(std::get<ResolvedUpstreamPtr>(answer)->endpoints.size(), 3U);
+}
+
+// Servers rotate the addresses; the pools must not be split by that.
+TEST_F(ResolverTest, NamesTheSameAddressesTheSameInWhateverOrderTheyCome) {
+  names_.set("app.example.test", {{"127.0.0.3", "127.0.0.2"}, {}});
+  const UpstreamAnswer answer = resolve(kDns);
+  EXPECT_EQ(identity(answer), "127.0.0.2:8000,127.0.0.3:8000");
+  const auto& upstream = *std::get<ResolvedUpstreamPtr>(answer);
+  EXPECT_EQ(upstream.endpoints.front().to_string(), "127.0.0.3:8000") << "tried in the server's order";
+  EXPECT_EQ(upstream.description, "app.example.test:8000 (127.0.0.3:8000,127.0.0.2:8000)");
+}
+
+// What the hosts file says is there at once.
+TEST_F(ResolverTest, AnAnswerThatIsReadyDoesNotWaitForTheNextQuestion) {
+  names_.set("silent.example.test", {{}, {}, true});
+  auto channel = AresChannel::create(loop_.reactor(), settings_.name_servers).value();
+  DnsStatus local = DnsStatus::no_answer;
+  channel->find_addresses("localhost", 30s, [&local](const DnsAnswer& found) { local = found.status; });
+  channel->find_addresses("silent.example.test", 30s, [](const DnsAnswer& /*found*/) {});
+  EXPECT_EQ(local, DnsStatus::no_answer) << "not from inside the call";
+  pause(50ms);
+  EXPECT_EQ(local, DnsStatus::found);
 }
 
 TEST_F(ResolverTest, AsksForTheNameAsItIsAndForNoOther) {
