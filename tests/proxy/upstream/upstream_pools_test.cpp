@@ -276,16 +276,18 @@ TEST_F(PoolsTest, E03_AConnectThatTheEndOfItsUpstreamOvertookIsMadeAgain) {
   loop_.spawn(lease_beside(route, result));
   ASSERT_FALSE(result) << "the connect is under way";
   pools_->retire("127.0.0.1:" + std::to_string(listener.port()));
-  const UniqueFd filler = listener.accept();
+  std::array<UniqueFd, 3> accepted;  // what filled the queue, the overtaken connection, the used one
+  std::thread acceptor([&listener, &accepted] {
+    for (UniqueFd& each : accepted) each = listener.accept();
+  });
   loop_.run(wait_for(result));
+  acceptor.join();
 
   ASSERT_TRUE(std::holds_alternative<UpstreamLease>(*result));
   UpstreamLease lease = std::get<UpstreamLease>(std::move(*result));
-  const UniqueFd overtaken = listener.accept();
   char byte = 0;
-  EXPECT_EQ(::read(overtaken.get(), &byte, 1), 0) << "the first connection was closed without a word";
-  const UniqueFd used = listener.accept();
-  ASSERT_EQ(::write(used.get(), "!\n", 2), 2);
+  EXPECT_EQ(::read(accepted[1].get(), &byte, 1), 0) << "the first connection was closed without a word";
+  ASSERT_EQ(::write(accepted[2].get(), "!\n", 2), 2);
   EXPECT_EQ(ask(lease), "!\n") << "the second one is leased";
 }
 
