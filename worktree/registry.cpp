@@ -315,6 +315,39 @@ Result<void> Registry::update(const WorktreeRecord& record) {
   });
 }
 
+Result<bool> Registry::set_branch(const WorktreeRecord& seen, const std::string& branch) {
+  bool is_set = false;
+  auto done = state_.change([&](sqlite::Database& database) -> Result<void> {
+    auto changed = database.execute(
+        "UPDATE worktrees SET branch = ?, branch_origin = ? "
+        "WHERE id = ? AND branch = ? AND path = ? AND git_dir = ?",
+        {branch, to_string(BranchOrigin::none), seen.id, seen.branch, seen.path.string(),
+         seen.git_dir.string()});
+    if (!changed) return changed;
+    is_set = database.changes() == 1;
+    return {};
+  });
+  if (!done) return done.error();
+  return is_set;
+}
+
+Result<bool> Registry::set_place(const WorktreeRecord& seen, const WorktreeRecord& moved) {
+  bool is_set = false;
+  auto done = state_.change([&](sqlite::Database& database) -> Result<void> {
+    auto changed = database.execute(
+        "UPDATE worktrees SET repository = ?, main_checkout = ?, path = ?, git_dir = ? "
+        "WHERE id = ? AND repository = ? AND main_checkout = ? AND path = ? AND git_dir = ?",
+        {moved.repository.string(), moved.main_checkout.string(), moved.path.string(), moved.git_dir.string(),
+         seen.id, seen.repository.string(), seen.main_checkout.string(), seen.path.string(),
+         seen.git_dir.string()});
+    if (!changed) return changed;
+    is_set = database.changes() == 1;
+    return {};
+  });
+  if (!done) return done.error();
+  return is_set;
+}
+
 Result<void> Registry::touch(std::string_view id) {
   return state_.change([&](sqlite::Database& database) -> Result<void> {
     auto statement = database.prepare("UPDATE worktrees SET last_used_at = ? WHERE id = ?");

@@ -53,6 +53,12 @@ class Registry {
   // Writes what may change of a record: state, branch and its origin, base, paths, stack wish. Identity and
   // slug never do.
   Result<void> update(const WorktreeRecord& record);
+  // What a passer-by noticed, without the worktree's lock. They change nothing (and return false) if the
+  // record is no longer as `seen`: whoever changed it meanwhile knows better.
+  // The branch is then not this birth's, so it stays when the worktree goes.
+  Result<bool> set_branch(const WorktreeRecord& seen, const std::string& branch);
+  // Takes over repository, main checkout, path and git directory of `moved`.
+  Result<bool> set_place(const WorktreeRecord& seen, const WorktreeRecord& moved);
   Result<void> touch(std::string_view id);  // last use is now
   // Forgets a worktree with its names, ports and ledger. The absent one is success.
   // Errors: refused, if its ledger is not empty.
