@@ -168,6 +168,41 @@ TEST_F(DestroyTest, ASquashedBranchGoes) {
   EXPECT_FALSE(has_branch("x"));
 }
 
+TEST_F(DestroyTest, WhatAMergeCommitChangedIsNotLost) {
+  world_.git(repository_, {"branch", "side"});
+  world_.commit_file(path_, "one", "1\n");
+  world_.git(path_, {"switch", "-q", "side"});
+  world_.commit_file(path_, "two", "2\n");
+  world_.git(path_, {"switch", "-q", "x"});
+  world_.git(path_, {"merge", "-q", "--no-ff", "--no-commit", "side"});
+  write_text(path_ / "one", "resolved by hand\n");
+  world_.git(path_, {"commit", "-q", "-a", "-m", "merge side"});
+  world_.git(repository_, {"cherry-pick", "x^1", "side"});
+  EXPECT_EQ(refused().id(), "unsaved_work") << "every commit but the merge is in main";
+  discard();
+  EXPECT_TRUE(has_branch("x"));
+}
+
+TEST_F(DestroyTest, ABranchWithMergesGoesOnceItIsSquashed) {
+  world_.commit_file(path_, "one", "1\n");
+  world_.commit_file(repository_, "other", "o\n");
+  world_.git(path_, {"merge", "-q", "--no-ff", "-m", "merge main", "main"});
+  world_.commit_file(path_, "two", "2\n");
+  world_.git(repository_, {"merge", "-q", "--squash", "x"});
+  world_.git(repository_, {"commit", "-q", "-m", "squashed"});
+  ASSERT_TRUE(manager_.destroy(repository_, "x"));
+  EXPECT_FALSE(has_branch("x"));
+}
+
+TEST_F(DestroyTest, APickedBranchGoes) {
+  world_.commit_file(path_, "one", "1\n");
+  world_.commit_file(path_, "two", "2\n");
+  world_.commit_file(repository_, "other", "o\n");
+  world_.git(repository_, {"cherry-pick", "x~1", "x"});
+  ASSERT_TRUE(manager_.destroy(repository_, "x"));
+  EXPECT_FALSE(has_branch("x"));
+}
+
 TEST_F(DestroyTest, KeepBranchKeepsIt) {
   DestroyOptions options;
   options.branch = BranchPolicy::keep;

@@ -127,14 +127,19 @@ Result<bool> is_squashed_into(Git& git, const fs::path& repository, const std::s
   return cherry->starts_with('-');
 }
 
+// True if each commit of the branch has an equal one in `target`. `git cherry` leaves merges out, and with them
+// what their authors changed in them: a branch that has any is for is_squashed_into() alone.
 Result<bool> is_picked_into(Git& git, const fs::path& repository, const std::string& branch,
                             const std::string& target) {
+  auto merges = git.output(repository, {"rev-list", "--merges", "--max-count=1", branch, "--not", target});
+  if (!merges) return merges.error();
+  if (!merges->empty()) return false;
   auto cherry = git.output(repository, {"cherry", target, branch});
   if (!cherry) return cherry.error();
   for (const std::string_view line : split(*cherry, '\n')) {
     if (line.starts_with('+')) return false;
   }
-  return true;
+  return !cherry->empty();
 }
 
 // Branches that others may merge into: the main checkout's, and every remote's default.
