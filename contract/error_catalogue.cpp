@@ -248,6 +248,8 @@ constexpr auto kRows = std::to_array<ErrorEntry>({
     {"usage_error", "The command line cannot be understood.", "Look at the verb's options.", "hedge --help", usage},
     {"worktree_ambiguous", "Several worktrees have this name.",
      "Name one by its slug.", "hedge list", usage},
+    {"worktree_duplicated", "Two directories claim to be one worktree: one is a copy of the other.",
+     "Remove the copy's .git file, or the directory that is not meant.", "", refused},
     {"worktree_locked", "The worktree is locked with git for another reason than Hedge's.",
      "Unlock it with `git worktree unlock` if the reason no longer holds.", "", refused},
     {"worktree_not_found", "The repository has no such worktree.",

@@ -19,7 +19,7 @@ struct Located {
 // Finds the checkout around `directory` and its record, by the identity in its git directory. A moved
 // worktree's record is updated; a copied or reused git directory is not taken for the original. Errors:
 // not_found `not_a_repository`; refused `checkout_broken` (a registered worktree's directory lost its
-// `.git`).
+// `.git`), `worktree_duplicated` (a copy: two directories name one git directory).
 Result<Located> locate(Git& git, Registry& registry, const std::filesystem::path& directory);
 
 // Errors: refused `worktree_uninitialized`, naming `hedge create --adopt` (or `hedge create` in the main

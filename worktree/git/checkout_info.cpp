@@ -101,6 +101,15 @@ Result<CheckoutInfo> inspect_exactly(Git& git, const fs::path& directory) {
       .with_hint("`git worktree repair` in the main checkout may bring it back");
 }
 
+fs::path named_git_dir(const fs::path& top) {
+  constexpr std::size_t kMaxGitFile = 8192;
+  constexpr std::string_view kPrefix = "gitdir: ";
+  const auto content = read_file(top / ".git", kMaxGitFile);
+  if (!content || !content->starts_with(kPrefix)) return {};
+  const fs::path named(trim(std::string_view(*content).substr(kPrefix.size())));
+  return canonical_or_same((top / named).lexically_normal());
+}
+
 Result<std::vector<ListedWorktree>> list_worktrees(Git& git, const fs::path& repository) {
   auto text = git.output(repository, {"worktree", "list", "--porcelain", "-z"});
   if (!text) return text.error();

@@ -30,6 +30,11 @@ Result<CheckoutInfo> inspect_checkout(Git& git, const std::filesystem::path& dir
 // resolves to a repository above it. Errors: refused `checkout_broken`.
 Result<CheckoutInfo> inspect_exactly(Git& git, const std::filesystem::path& directory);
 
+// The git directory that the `.git` file of the checkout at `top` names, with an absolute path or
+// (worktree.useRelativePaths) a relative one; empty if it has none. Source: gitrepository-layout(5),
+// "gitdir: <path>".
+std::filesystem::path named_git_dir(const std::filesystem::path& top);
+
 struct ListedWorktree {
   std::filesystem::path path;
   std::string head;
