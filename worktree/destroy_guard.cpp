@@ -1,14 +1,13 @@
 #include "worktree/destroy_guard.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "worktree/git/checkout_info.h"
 #include "worktree/git/directory_removal.h"
-#include "worktree/identity.h"
+#include "worktree/occupant.h"
 
 namespace hedge::worktree {
 namespace {
@@ -46,14 +45,6 @@ Error refuse_loss(const WorktreeRecord& record, const UnsavedWork& work) {
       "commit and push it, or destroy with --discard, which keeps a recovery ref");
 }
 
-Result<std::optional<ListedWorktree>> find_listed(Git& git, const WorktreeRecord& record) {
-  auto worktrees = list_worktrees(git, record.repository);
-  if (!worktrees) return worktrees.error();
-  const auto found = std::ranges::find(*worktrees, record.path, &ListedWorktree::path);
-  if (found == worktrees->end()) return std::optional<ListedWorktree>();
-  return std::optional<ListedWorktree>(*found);
-}
-
 Result<void> require_our_lock(const WorktreeRecord& record, const ListedWorktree& listed) {
   const bool is_free = !listed.lock_reason || listed.lock_reason == kOurLockReason ||
                        listed.lock_reason == kHalfMadeLockReason;
@@ -87,29 +78,36 @@ Result<DestroyReport> weigh(Git& git, const WorktreeRecord& record, const Destro
 }  // namespace
 
 Result<DestroyReport> guard_destroy(Git& git, const WorktreeRecord& record, const DestroyOptions& options) {
-  const bool exists = path_exists(record.path);
   if (!path_exists(record.repository)) {
-    if (exists) return broken(record, "its repository " + record.repository.string() + " is gone");
+    if (path_exists(record.path))
+      return broken(record, "its repository " + record.repository.string() + " is gone");
     return DestroyReport{};
   }
-  auto listed = find_listed(git, record);
-  if (!listed) return listed.error();
-  const bool never_finished = record.git_dir.empty();
-  if (listed->has_value()) {
-    if (auto free = require_our_lock(record, **listed); !free) return free.error();
+  auto place = look_at_place(git, record);
+  if (!place) return place.error();
+  // Ours is gone and another worktree stands in its place: neither it nor anything in it is touched.
+  if (place->occupant == Occupant::another) {
+    DestroyReport report;
+    report.scope = RemovalScope::outside_of_checkout;
+    return report;
   }
-  if (!exists) return DestroyReport{};
-  const bool is_half_made =
-      never_finished && (!listed->has_value() || (*listed)->lock_reason == kHalfMadeLockReason);
-  if (is_half_made) return DestroyReport{};
-  if (!listed->has_value()) return broken(record, "git does not list it any more");
-  auto info = inspect_exactly(git, record.path);
-  if (!info) return info.error();
-  auto identity = load_identity(info->git_dir);
-  if (!identity) return identity.error();
-  // Ours is gone and another worktree stands in its place: it is not touched, so nothing of it can be lost.
-  if (*identity ? **identity != record.id : !never_finished) return DestroyReport{};
+  if (place->listed) {
+    if (auto free = require_our_lock(record, *place->listed); !free) return free.error();
+  }
+  if (place->occupant == Occupant::unlisted) return broken(record, "git does not list it any more");
+  if (place->occupant != Occupant::ours) return DestroyReport{};
   return weigh(git, record, options);
+}
+
+Result<void> require_nothing_unsaved(Git& git, const WorktreeRecord& record) {
+  if (!path_exists(record.repository)) return {};
+  auto place = look_at_place(git, record);
+  if (!place) return place.error();
+  if (place->occupant != Occupant::ours) return {};
+  auto work = find_unsaved_work(git, record.path);
+  if (!work) return work.error();
+  if (!work->empty()) return refuse_loss(record, *work);
+  return {};
 }
 
 }  // namespace hedge::worktree

@@ -21,6 +21,7 @@ struct DestroyOptions {
 };
 
 struct DestroyReport {
+  RemovalScope scope = RemovalScope::everything;
   RemovalReport removal;
   UnsavedWork discarded;             // empty unless UnsavedPolicy::discard let something go
   std::string recovery_ref;          // empty: nothing was at risk
@@ -32,5 +33,9 @@ struct DestroyReport {
 // Errors: refused `unsaved_work` (hints list what would be lost), `operation_in_progress`, `worktree_locked`,
 // `checkout_broken`; permission `files_not_removable`.
 Result<DestroyReport> guard_destroy(Git& git, const WorktreeRecord& record, const DestroyOptions& options);
+
+// The last look before the checkout goes: removing the rest took its time, and somebody may have worked on.
+// Errors: as guard_destroy().
+Result<void> require_nothing_unsaved(Git& git, const WorktreeRecord& record);
 
 }  // namespace hedge::worktree

@@ -38,6 +38,7 @@ class EnvFile final : public Resource {
 
   std::string kind() const override { return std::string(kEnvKind); }
   std::string name() const override { return file_; }
+  bool lives_in_checkout() const override { return true; }
 
   Result<Finding> check() override {
     if (auto safe = require_safe(); !safe)
@@ -73,6 +74,10 @@ class EnvFile final : public Resource {
     if (!path_exists(path()) || !require_safe()) return Change{kind(), name(), Action::none, {}};
     auto content = load();
     if (!content) return content.error();
+    auto own = format_variable("HEDGE_ID", record_.id);
+    if (!own) return own.error();
+    const bool is_ours = content->has_value() && (*content)->find(*own) != std::string::npos;
+    if (!is_ours) return Change{kind(), name(), Action::none, {}};
     auto rest = without_block(content->value_or(""));
     if (!rest) return rest.error();
     if (content->has_value() && *rest == **content) return Change{kind(), name(), Action::none, {}};

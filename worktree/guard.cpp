@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "worktree/identity.h"
+#include "worktree/occupant.h"
 
 namespace hedge::worktree {
 namespace fs = std::filesystem;
@@ -35,16 +36,26 @@ Result<void> follow_repository(Registry& registry, const fs::path& from, const C
                                const fs::path& main_checkout) {
   auto records = registry.load_repository(from);
   if (!records) return records.error();
-  for (WorktreeRecord& record : *records) {
+  for (const WorktreeRecord& seen : *records) {
+    WorktreeRecord record = seen;
     const fs::path inside = record.git_dir.lexically_relative(from);
     record.repository = now.repository;
     record.main_checkout = main_checkout;
     const bool is_below = !inside.empty() && *inside.begin() != "..";
     if (is_below) record.git_dir = (now.repository / inside).lexically_normal();
     if (record.git_dir.filename() == ".") record.git_dir = now.repository;
-    if (auto updated = registry.update(record); !updated) return updated;
+    if (auto updated = registry.set_place(seen, record); !updated) return updated.error();
   }
   return {};
+}
+
+// A copied directory brings along the `.git` file that names the original's git directory.
+Result<void> refuse_copy(const WorktreeRecord& known, const CheckoutInfo& info) {
+  if (known.path == info.top || named_git_dir(known.path) != info.git_dir) return {};
+  return Error(ErrorKind::refused, info.top.string() + " is a copy of worktree " + known.slug + " at " +
+                                       known.path.string() + ": both claim to be it")
+      .with_id("worktree_duplicated")
+      .with_hint("remove " + (info.top / ".git").string() + ", or the directory that is not meant");
 }
 
 Result<std::optional<WorktreeRecord>> recognize(Git& git, Registry& registry, const CheckoutInfo& info,
@@ -67,12 +78,17 @@ Result<std::optional<WorktreeRecord>> recognize(Git& git, Registry& registry, co
       }
     }
   }
+  if (auto single = refuse_copy(known, info); !single) return single.error();
+  // As follow_repository() may have left it.
+  auto seen = registry.find(known.id);
+  if (!seen || !seen->has_value()) return seen;
   const bool has_moved = known.path != info.top && info.kind == WorktreeKind::linked;
+  known = **seen;
   known.repository = info.repository;
   known.main_checkout = main_checkout;
   known.git_dir = info.git_dir;
   known.path = info.top;
-  if (auto updated = registry.update(known); !updated) return updated.error();
+  if (auto updated = registry.set_place(**seen, known); !updated) return updated.error();
   if (has_moved) {
     // The repository must know the new place, or its next prune takes the worktree for gone.
     auto repaired = git.output(info.top, {"worktree", "repair"});
@@ -85,10 +101,13 @@ bool matches_name(const WorktreeRecord& record, const std::string& name) {
   return record.slug == name || record.id == name;
 }
 
-// Where each checkout stands now and which branch it has.
-std::string current_branch(const std::vector<ListedWorktree>& listed, const WorktreeRecord& record) {
+// Whether the worktree has `branch` now; another that took its place does not count.
+bool stands_on(Git& git, const std::vector<ListedWorktree>& listed, const WorktreeRecord& record,
+               const std::string& branch) {
   const auto found = std::ranges::find(listed, record.path, &ListedWorktree::path);
-  return found == listed.end() ? std::string() : found->branch;
+  if (found == listed.end() || found->branch != branch) return false;
+  const auto place = look_at_place(git, record);
+  return place && place->occupant == Occupant::ours;
 }
 
 std::vector<WorktreeRecord> select(const std::vector<WorktreeRecord>& records,
@@ -151,8 +170,8 @@ Result<WorktreeRecord> find_worktree(Git& git, Registry& registry, const fs::pat
   });
   auto found = select(records, [&name](const WorktreeRecord& record) { return matches_name(record, name); });
   if (found.empty()) {
-    found =
-        select(records, [&](const WorktreeRecord& record) { return current_branch(listed, record) == name; });
+    found = select(records,
+                   [&](const WorktreeRecord& record) { return stands_on(git, listed, record, name); });
   }
   if (found.empty())
     found = select(records, [&name](const WorktreeRecord& record) { return record.branch == name; });

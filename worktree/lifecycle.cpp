@@ -9,9 +9,32 @@
 #include "worktree/git/branch_choice.h"
 #include "worktree/git/branch_resource.h"
 #include "worktree/git/checkout_resource.h"
+#include "worktree/occupant.h"
 #include "worktree/plan.h"
 
 namespace hedge::worktree {
+namespace {
+
+// Passes on what it is told, and looks once more before the checkout goes.
+class LastLook final : public StepObserver {
+ public:
+  LastLook(StepObserver& next, Git& git, const WorktreeRecord& record, const DestroyOptions& options)
+      : next_(next), git_(git), record_(record), unsaved_(options.unsaved) {}
+  Result<void> on_step(Stage stage, const ResourceSpec& spec) override {
+    if (auto told = next_.on_step(stage, spec); !told) return told;
+    const bool is_due =
+        stage == Stage::begun && spec.kind == kCheckoutKind && unsaved_ == UnsavedPolicy::refuse;
+    return is_due ? require_nothing_unsaved(git_, record_) : Result<void>();
+  }
+
+ private:
+  StepObserver& next_;
+  Git& git_;
+  const WorktreeRecord& record_;
+  UnsavedPolicy unsaved_;
+};
+
+}  // namespace
 
 Result<Birth> Lifecycle::describe_birth(const Located& caller, const config::ProjectConfig& config,
                                         const CreateRequest& request) {
@@ -38,14 +61,15 @@ Result<void> Lifecycle::follow_branches(const std::filesystem::path& repository)
   if (!records) return records.error();
   auto listed = list_worktrees(parts_.git, repository);
   if (!listed) return listed.error();
-  for (WorktreeRecord& record : *records) {
+  for (const WorktreeRecord& record : *records) {
     const auto place = std::ranges::find(*listed, record.path, &ListedWorktree::path);
     const bool is_elsewhere = place != listed->end() && !record.git_dir.empty() && !place->branch.empty() &&
                               place->branch != record.branch;
     if (!is_elsewhere || record.kind == WorktreeKind::main) continue;
-    record.branch = place->branch;
-    record.branch_origin = BranchOrigin::none;  // not this birth's: it stays when the worktree goes
-    if (auto updated = parts_.registry.update(record); !updated) return updated;
+    const auto standing = look_at_place(parts_.git, record);
+    // A broken one is for whoever asks for it by name.
+    if (!standing || standing->occupant != Occupant::ours) continue;
+    if (auto updated = parts_.registry.set_branch(record, place->branch); !updated) return updated.error();
   }
   return {};
 }
@@ -120,6 +144,9 @@ Result<Lifecycle::CreateOutcome> Lifecycle::create(const WorktreeRecord& record,
                                                    const std::vector<ResourceSpec>& plan, Extent extent) {
   const auto lock = parts_.locks.lock_work(record.id);
   if (!lock) return lock.error();
+  auto commands = parts_.locks.lock_commands(record.id);
+  if (!commands) return commands.error();
+  const CommandHold hold(parts_.commands, std::move(*commands));
   // Another run may have worked on it while we waited.
   auto current = parts_.registry.find(record.id);
   if (!current) return current.error();
@@ -144,9 +171,6 @@ Result<Lifecycle::CreateOutcome> Lifecycle::create(const WorktreeRecord& record,
   if (auto touched = parts_.registry.touch(outcome.record.id); !touched) return touched.error();
   if (extent == Extent::part) return outcome;
   outcome.record.state = WorktreeState::ready;
-  auto commands = parts_.locks.lock_commands(record.id);
-  if (!commands) return commands.error();
-  const CommandHold hold(parts_.commands, std::move(*commands));
   if (auto updated = parts_.registry.update(outcome.record); !updated) return updated.error();
   return outcome;
 }
@@ -157,6 +181,8 @@ Result<DestroyReport> Lifecycle::destroy(const WorktreeRecord& asked, const Dest
   }
   const auto lock = parts_.locks.lock_work(asked.id);
   if (!lock) return lock.error();
+  const auto commands = parts_.locks.lock_commands(asked.id);
+  if (!commands) return commands.error();
   const auto idle = parts_.locks.require_idle(asked.id);
   if (!idle) return idle.error();
   auto current = parts_.registry.find(asked.id);
@@ -176,13 +202,12 @@ Result<DestroyReport> Lifecycle::destroy(const WorktreeRecord& asked, const Dest
       if (auto dropped = parts_.ledger.removed(record.id, entry.spec); !dropped) return dropped.error();
     }
   }
-  Runner runner(parts_.ledger, parts_.kinds, parts_.observer);
-  auto removal = runner.remove_all(record);
+  LastLook last_look(parts_.observer, parts_.git, record, options);
+  Runner runner(parts_.ledger, parts_.kinds, last_look);
+  auto removal = runner.remove_all(record, report.scope);
   if (!removal) return removal.error();
   report.removal = std::move(*removal);
   if (!report.removal.survivors.empty()) return report;
-  const auto commands = parts_.locks.lock_commands(asked.id);
-  if (!commands) return commands.error();
   if (auto forgotten = parts_.registry.forget(record.id); !forgotten) return forgotten.error();
   return report;
 }

@@ -97,9 +97,13 @@ Result<std::vector<Change>> Runner::converge_all(const WorktreeRecord& record,
   return changes;
 }
 
-Result<Change> Runner::remove(const WorktreeRecord& record, const ResourceSpec& spec) {
+Result<Change> Runner::remove(const WorktreeRecord& record, const ResourceSpec& spec, RemovalScope scope) {
   auto resource = kinds_.make(spec, record);
   if (!resource) return resource.error();
+  if (scope == RemovalScope::outside_of_checkout && (*resource)->lives_in_checkout()) {
+    if (auto dropped = ledger_.removed(record.id, spec); !dropped) return dropped.error();
+    return Change{spec.kind, spec.name, Action::none, "went with the checkout"};
+  }
   if (auto begun = ledger_.begin_removing(record.id, spec); !begun) return begun.error();
   if (auto told = observer_.on_step(Stage::begun, spec); !told) return told.error();
   auto change = (*resource)->remove();
@@ -110,7 +114,7 @@ Result<Change> Runner::remove(const WorktreeRecord& record, const ResourceSpec& 
   return change;
 }
 
-Result<RemovalReport> Runner::remove_all(const WorktreeRecord& record) {
+Result<RemovalReport> Runner::remove_all(const WorktreeRecord& record, RemovalScope scope) {
   auto entries = ledger_.load(record.id);
   if (!entries) return entries.error();
   std::ranges::reverse(*entries);
@@ -123,7 +127,7 @@ Result<RemovalReport> Runner::remove_all(const WorktreeRecord& record) {
            false});
       continue;
     }
-    auto change = remove(record, entry.spec);
+    auto change = remove(record, entry.spec, scope);
     if (change) {
       if (change->action != Action::none) report.changes.push_back(std::move(*change));
       continue;

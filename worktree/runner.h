@@ -35,6 +35,11 @@ struct RemovalReport {
   std::vector<Survivor> survivors;  // empty: everything is gone
 };
 
+enum class RemovalScope {
+  everything,
+  outside_of_checkout,  // another worktree took the place: what lives in it is only forgotten
+};
+
 class Runner {
  public:
   Runner(Ledger& ledger, const ResourceKinds& kinds, StepObserver& observer)
@@ -49,12 +54,14 @@ class Runner {
                                            const std::vector<ResourceSpec>& plan);
   // Everything in the ledger, backwards. Goes on after a failure, except that the checkout stays while
   // anything that lives in it survives.
-  Result<RemovalReport> remove_all(const WorktreeRecord& record);
+  Result<RemovalReport> remove_all(const WorktreeRecord& record,
+                                   RemovalScope scope = RemovalScope::everything);
 
  private:
   Result<bool> has_closed_entry(const WorktreeRecord& record, const ResourceSpec& spec);
   Result<void> remove_predecessor(const WorktreeRecord& record, const ResourceSpec& spec);
-  Result<Change> remove(const WorktreeRecord& record, const ResourceSpec& spec);
+  Result<Change> remove(const WorktreeRecord& record, const ResourceSpec& spec,
+                        RemovalScope scope = RemovalScope::everything);
   static bool only_debts(const RemovalReport& report);
 
   Ledger& ledger_;

@@ -101,6 +101,19 @@ TEST_F(IdentityTest, ACopiedRepositoryIsNotTakenForTheOriginal) {
   EXPECT_EQ(manager_.registry.find(main->record.id)->value().path, repository_);
 }
 
+TEST_F(IdentityTest, ACopiedWorktreeDoesNotStealTheRecord) {
+  const auto born = manager_.create(repository_, "x");
+  const fs::path copy = world_.root() / "copy";
+  fs::copy(born->record.path, copy, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+  const auto located = here(copy);
+  ASSERT_FALSE(located);
+  EXPECT_EQ(located.error().id(), "worktree_duplicated");
+  EXPECT_EQ(manager_.registry.find(born->record.id)->value().path, born->record.path);
+  const std::string listed = world_.git(repository_, {"worktree", "list"});
+  EXPECT_EQ(listed.find(copy.string()), std::string::npos) << "git was told nothing";
+  EXPECT_EQ(here(born->record.path)->record->id, born->record.id) << "the original is what it was";
+}
+
 TEST_F(IdentityTest, AReusedPathIsANewBirth) {
   const auto first = manager_.create(repository_, "x");
   const fs::path path = first->record.path;

@@ -30,6 +30,7 @@ class ProjectCommand final : public Resource {
 
   std::string kind() const override { return "command"; }
   std::string name() const override { return spec_.name; }
+  bool lives_in_checkout() const override { return true; }
   Result<Finding> check() override;
   Result<Change> converge() override;
   // A command's effects go with the checkout and the database.

@@ -32,6 +32,7 @@ class SqliteData final : public Resource {
 
   std::string kind() const override { return "database"; }
   std::string name() const override { return spec_.app.file.filename().string(); }
+  bool lives_in_checkout() const override { return true; }
   Result<Finding> check() override;
   Result<Change> converge() override;
   Result<Change> remove() override;

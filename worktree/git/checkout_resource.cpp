@@ -47,13 +47,21 @@ Error checkout_broken(const fs::path& path, std::string_view why) {
       .with_hint("look for work in it first; `git worktree repair` in the main checkout may bring it back");
 }
 
+// Whether a checkout without an identity can be ours.
+enum class Claim {
+  finished,  // it had one: without it, it is another's
+  begun,     // a run of ours began to make it, and none has finished: what is there may be half made
+  adopting,  // somebody made it, and it is about to be given ours; until then it is never removed
+};
+
 class CheckoutResource final : public Resource {
  public:
-  CheckoutResource(Git& git, const WorktreeLocks& locks, const WorktreeRecord& record, bool begun_by_us)
-      : git_(git), locks_(locks), record_(record), begun_by_us_(begun_by_us) {}
+  CheckoutResource(Git& git, const WorktreeLocks& locks, const WorktreeRecord& record, Claim claim)
+      : git_(git), locks_(locks), record_(record), begun_by_us_(claim == Claim::begun), claim_(claim) {}
 
   std::string kind() const override { return std::string(kCheckoutKind); }
   std::string name() const override { return record_.kind == WorktreeKind::main ? "main" : record_.slug; }
+  bool lives_in_checkout() const override { return true; }
 
   Result<Finding> check() override {
     if (record_.kind == WorktreeKind::main) return check_identity(record_.git_dir, {});
@@ -109,11 +117,13 @@ class CheckoutResource final : public Resource {
     if (!situation->exists && !situation->listed && !path_exists(doomed))
       return Change{kind(), name(), Action::none, {}};
     if (situation->is_sound()) {
-      auto finding = check_sound(*situation);
-      if (!finding) return finding.error();
+      auto info = inspect_exactly(git_, record_.path);
+      if (!info) return info.error();
+      auto identity = load_identity(info->git_dir);
+      if (!identity) return identity.error();
       // Ours was removed by hand, and somebody else's took its place.
-      if (finding->presence == Presence::foreign)
-        return Change{kind(), name(), Action::none, finding->detail};
+      const bool is_ours = *identity ? **identity == record_.id : begun_by_us_;
+      if (!is_ours) return Change{kind(), name(), Action::none, "another worktree is there"};
     } else if (situation->exists && !may_be_made_anew(*situation)) {
       return checkout_broken(record_.path, "its .git is gone, or git does not list it");
     }
@@ -160,15 +170,9 @@ class CheckoutResource final : public Resource {
     return situation.is_half_made() || (!situation.listed && belongs_to_repository());
   }
 
-  // The checkout's `.git` file names a worktree of our repository, with an absolute path or
-  // (worktree.useRelativePaths) a relative one. Source: gitrepository-layout(5), "gitdir: <path>".
+  // The checkout's `.git` file names a worktree of our repository.
   bool belongs_to_repository() const {
-    constexpr std::size_t kMaxGitFile = 8192;
-    constexpr std::string_view kPrefix = "gitdir: ";
-    const auto content = read_file(record_.path / ".git", kMaxGitFile);
-    if (!content || !content->starts_with(kPrefix)) return false;
-    const fs::path named(trim(std::string_view(*content).substr(kPrefix.size())));
-    return (record_.path / named).lexically_normal().parent_path() == record_.repository / "worktrees";
+    return named_git_dir(record_.path).parent_path() == record_.repository / "worktrees";
   }
 
   Result<Finding> check_sound(const Situation& situation) {
@@ -185,8 +189,9 @@ class CheckoutResource final : public Resource {
       if (is_main || lock_reason) return Finding{Presence::present, {}, {}};
       return Finding{Presence::differs, "not locked against `git worktree prune`", {}};
     }
-    const bool is_ours = begun_by_us_ || record_.git_dir == git_dir;
-    if (!*identity && is_ours) return Finding{Presence::differs, "without its identity", {}};
+    // That it has our git directory's name proves nothing: git gives it to the next worktree at this path.
+    const bool may_lack_it = begun_by_us_ || (claim_ == Claim::adopting && record_.git_dir == git_dir);
+    if (!*identity && may_lack_it) return Finding{Presence::differs, "without its identity", {}};
     // A main checkout that was copied brings the original's identity along.
     if (is_main) return Finding{Presence::differs, "with another identity", {}};
     Error problem = path_occupied(record_.path, "another worktree is there");
@@ -310,10 +315,18 @@ class CheckoutResource final : public Resource {
   Git& git_;
   const WorktreeLocks& locks_;
   WorktreeRecord record_;
-  // The ledger says that a run of ours began to make it, and the record that none has finished: what is there
-  // may be half made.
   bool begun_by_us_;
+  Claim claim_;
 };
+
+Claim claim_of(const std::vector<LedgerEntry>& entries, const WorktreeRecord& record) {
+  const auto entry = std::ranges::find(entries, kCheckoutKind,
+                                       [](const LedgerEntry& candidate) { return candidate.spec.kind; });
+  const bool has_entry = entry != entries.end();
+  if (record.git_dir.empty()) return has_entry ? Claim::begun : Claim::finished;
+  const bool is_closed = has_entry && entry->state != EntryState::making;
+  return is_closed ? Claim::finished : Claim::adopting;
+}
 
 }  // namespace
 
@@ -328,10 +341,8 @@ Result<std::unique_ptr<Resource>> CheckoutKind::make(const ResourceSpec&,
                                                      const WorktreeRecord& record) const {
   auto entries = ledger_.load(record.id);
   if (!entries) return entries.error();
-  const bool has_entry = std::ranges::any_of(
-      *entries, [](const LedgerEntry& entry) { return entry.spec.kind == kCheckoutKind; });
-  const bool begun_by_us = has_entry && record.git_dir.empty();
-  return std::unique_ptr<Resource>(std::make_unique<CheckoutResource>(git_, locks_, record, begun_by_us));
+  return std::unique_ptr<Resource>(
+      std::make_unique<CheckoutResource>(git_, locks_, record, claim_of(*entries, record)));
 }
 
 }  // namespace hedge::worktree
