@@ -175,11 +175,15 @@ class RandomBranches {
     static const std::vector<std::string> kPieces{
         "a",        "b",        "B",    "z9",   "-",    "--",   "/",       "_", ".",
         "'",        "\"",       ";",    "`",    "$(x)", "é",    "e\u0301", "🎉", "日本",
-        "feature/", "Feature/", "fix-", "\xff", "#",    "main", "test",    "&"};
+        "feature/", "Feature/", "fix-", "ÿ",    "#",    "main", "test",    "&"};
     std::string branch;
     const auto length = std::uniform_int_distribution<std::size_t>(1, kind_(random_) == 0 ? 200 : 4)(random_);
-    while (branch.size() < length) branch += kPieces[piece_(random_) % kPieces.size()];
-    branch.resize(std::min<std::size_t>(branch.size(), 200));
+    // At most 200 bytes, cut between pieces: half a character is no UTF-8, which is refused.
+    while (branch.size() < length) {
+      const std::string& piece = kPieces[piece_(random_) % kPieces.size()];
+      if (branch.size() + piece.size() > 200) break;
+      branch += piece;
+    }
     return branch;
   }
 

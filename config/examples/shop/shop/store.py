@@ -49,6 +49,11 @@ class Store:
 
         return closing(psycopg2.connect(self._url, connect_timeout=CONNECT_SECONDS))
 
+    def _begin(self, connection):
+        """Opens a transaction. psycopg2 does so by itself; sqlite3 not before a CREATE TABLE, which would then stay after a kill."""
+        if isinstance(connection, sqlite3.Connection):
+            connection.execute("BEGIN IMMEDIATE")
+
     def _execute(self, connection, sql: str, parameters: tuple = ()):
         cursor = connection.cursor()
         cursor.execute(sql.replace("?", self._parameter), parameters)
@@ -70,6 +75,7 @@ class Store:
         pending = self.pending_migrations()
         with self._connect() as connection:
             for name in pending:
+                self._begin(connection)
                 for statement in (MIGRATIONS / f"{name}.sql").read_text(encoding="utf-8").split(";"):
                     if statement.strip():
                         self._execute(connection, statement)
