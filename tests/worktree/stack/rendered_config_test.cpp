@@ -188,7 +188,8 @@ TEST_P(RenderedConfigTest, W08_checkout_and_git_directory_are_mounted_at_their_o
 }
 
 TEST_P(RenderedConfigTest, W21_no_mount_creates_its_source) {
-  for (const Json& one : result(request())["services"]["app"]["volumes"]) {
+  const Json rendered = result(request());
+  for (const Json& one : rendered["services"]["app"]["volumes"]) {
     if (!one.is_object() || one["type"] != "bind") continue;
     if (GetParam() == 1) {
       EXPECT_FALSE(one.contains("bind")) << one;
