@@ -176,5 +176,18 @@ TEST_F(TreeCopyTest, TellsWhatItDid) {
   EXPECT_TRUE(report.summary().starts_with("copy, "));
 }
 
+TEST_F(TreeCopyTest, LeavesOutWhatIsExcludedAndSaysSo) {
+  write(main() / "node_modules/keep", "k");
+  write(main() / "node_modules/sub/leave", "l");
+  TreeCopy wanted = copy();
+  wanted.excluded = {"node_modules/sub/leave"};
+  const auto report = copy_tree(wanted);
+  ASSERT_TRUE(report) << report.error().to_string();
+  EXPECT_TRUE(path_exists(worktree() / "node_modules/keep"));
+  EXPECT_TRUE(path_exists(worktree() / "node_modules/sub"));
+  EXPECT_FALSE(path_exists(worktree() / "node_modules/sub/leave"));
+  EXPECT_EQ(report->skipped, std::vector<std::string>{"node_modules/sub/leave"});
+}
+
 }  // namespace
 }  // namespace hedge::worktree

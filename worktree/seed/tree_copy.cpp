@@ -72,6 +72,10 @@ class Copier {
   Result<void> visit(const fs::path& source, const fs::path& target, const fs::path& relative) {
     Entry entry{source, target, {}};
     if (::lstat(source.c_str(), &entry.info) != 0) return system_error("look at", source);
+    if (std::ranges::find(copy_.excluded, relative.lexically_normal().string()) != copy_.excluded.end()) {
+      report(report_.skipped, relative);
+      return {};
+    }
     if (S_ISLNK(entry.info.st_mode)) return copy_link(entry, relative);
     if (S_ISREG(entry.info.st_mode)) {
       report_.bytes += static_cast<std::uint64_t>(entry.info.st_size);
