@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "worktree/git/checkout_info.h"
 #include "worktree/git/directory_removal.h"
+#include "worktree/git/recovery.h"
 #include "worktree/occupant.h"
 
 namespace hedge::worktree {
@@ -35,6 +36,7 @@ Error refuse_loss(const WorktreeRecord& record, const UnsavedWork& work) {
   add_lines(lines, "modified", work.modified);
   add_lines(lines, "untracked", work.untracked);
   add_lines(lines, work.is_detached ? "commit on no branch" : "commit that is nowhere else", work.commits);
+  add_lines(lines, "nested", work.nested);
   Error error = Error(ErrorKind::refused, "worktree " + record.slug + " has work that is nowhere else")
                     .with_id("unsaved_work");
   const std::size_t shown = std::min(lines.size(), kMaxHints);
