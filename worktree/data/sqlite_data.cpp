@@ -1,6 +1,7 @@
 #include "worktree/data/sqlite_data.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <system_error>
 
 #include "base/file.h"
@@ -22,6 +23,17 @@ Result<void> remove_companions(const fs::path& file) {
     if (auto removed = remove_file(file.string() + companion); !removed) return removed;
   }
   return {};
+}
+
+// With its log, which the copy takes in.
+std::uint64_t size_of(const fs::path& database) {
+  std::uint64_t bytes = 0;
+  for (const fs::path& file : {database, fs::path(database.string() + "-wal")}) {
+    std::error_code failure;
+    const auto size = fs::file_size(file, failure);
+    if (!failure) bytes += size;
+  }
+  return bytes;
 }
 
 // A whole database at `temporary`, without companions.
@@ -102,6 +114,10 @@ Result<bool> SqliteData::make(const SqliteFile& database) const {
   if (auto ready = ensure_directory(database.file.parent_path()); !ready) return ready.error();
   // Whole or absent, whenever this process is killed: made beside its place, claimed, then moved there.
   const fs::path temporary = unfinished_path(database.file);
+  if (auto room = require_space(spec_.space, temporary, size_of(database.source), "a copy of " + database.source.string());
+      !room) {
+    return room.error();
+  }
   if (auto made = make_database(database.source, temporary); !made) return made.error();
   const auto identity = file_identity(temporary);
   if (!identity) return identity.error();

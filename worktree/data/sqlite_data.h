@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "worktree/free_space.h"
 #include "worktree/resource.h"
 
 namespace hedge::worktree {
@@ -23,6 +24,7 @@ struct SqliteSpec {
   std::filesystem::path checkout;
   SqliteFile app;
   SqliteFile test;
+  SpaceProbe space = free_bytes;
 };
 
 // A file that is there already is used as it is, and remains when the worktree's databases are removed.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "worktree/free_space.h"
 
 namespace hedge::worktree {
 
@@ -31,6 +32,7 @@ struct TreeCopy {
   std::string stamp;     // part of the temporary name, so that two runs never share one
   unsigned workers = 4;  // threads; each has at most two files open
   std::vector<std::string> excluded{};  // files below `path` that are not copied, relative to the roots and normal
+  SpaceProbe space = free_bytes;
 };
 
 // The copy appears at its place in one step, when it is complete. An existing target is an error.

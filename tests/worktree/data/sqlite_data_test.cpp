@@ -198,6 +198,23 @@ TEST_F(SqliteDataTest, an_unfinished_copy_goes_too) {
   EXPECT_TRUE(std::filesystem::is_empty(spec_.app.file.parent_path()));
 }
 
+TEST_F(SqliteDataTest, D20_a_disk_without_room_for_the_copy_is_told_before_anything_is_written) {
+  {
+    auto main = open(spec_.app.source);
+    add_note(main, "whole");
+  }
+  spec_.space = [](const std::filesystem::path&) { return std::optional<std::uint64_t>(100); };
+  for (int run = 0; run < 2; ++run) {
+    const auto change = data().converge();
+    ASSERT_FALSE(change);
+    EXPECT_EQ(change.error().id(), "disk_full");
+    EXPECT_NE(change.error().text().find("needed"), std::string::npos);
+    EXPECT_FALSE(path_exists(spec_.app.file));
+    EXPECT_FALSE(path_exists(spec_.app.marker));
+    EXPECT_FALSE(path_exists(spec_.app.file.string() + ".hedge-new"));
+  }
+}
+
 TEST_F(SqliteDataTest, W23_a_link_that_leads_to_mains_database_is_refused) {
   auto main = open(spec_.app.source);
   add_note(main, "mains");
