@@ -41,12 +41,6 @@ DownstreamConnection::~DownstreamConnection() {
   worker_.leave(*this);
 }
 
-Task<void> DownstreamConnection::run() {
-  const bool opened = co_await open();
-  if (!opened) co_return;
-  co_await worker_.shared_.service->serve(worker_, *this);
-}
-
 Task<bool> DownstreamConnection::open() {
   const EdgeLimits& limits = worker_.settings().limits;
   // A client that says nothing has as long as a handshake; browsers open connections in advance and use them
