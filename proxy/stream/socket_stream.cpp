@@ -135,7 +135,7 @@ IoResult SocketStream::try_splice_read(Pipe& pipe, std::size_t most) {
       turn_bytes_ += static_cast<std::uint32_t>(got);
       // A short one may mean that the pipe's slots are used up, so it says nothing about the socket. After the
       // last bytes of a body the answer decides whether the connection may be used again.
-      if (static_cast<std::size_t>(got) == most) look_for_more();
+      if (static_cast<std::size_t>(got) == most) (void)is_still_readable();
       return IoResult::moved(static_cast<std::size_t>(got));
     }
     if (got == 0) return IoResult::ended();
@@ -147,9 +147,10 @@ IoResult SocketStream::try_splice_read(Pipe& pipe, std::size_t most) {
   }
 }
 
-void SocketStream::look_for_more() noexcept {
+bool SocketStream::is_still_readable() noexcept {
   char byte = 0;
-  if (::recv(socket_.get(), &byte, 1, MSG_PEEK) < 0 && errno == EAGAIN) readable_ = false;
+  if (readable_ && ::recv(socket_.get(), &byte, 1, MSG_PEEK) < 0 && errno == EAGAIN) readable_ = false;
+  return readable_;
 }
 
 IoResult SocketStream::try_splice_write(Pipe& pipe) {

@@ -51,6 +51,9 @@ class SocketStream final : public ByteStream, public EventSource {
 
   // Suspends until the connection stands or failed (`error` holds the errno); bounded by the deadline.
   ConnectAwaiter connected() noexcept;
+  // As is_readable(), but the kernel is asked before it says yes: an event that was fetched before the last read
+  // sets the flag again although nothing is left.
+  bool is_still_readable() noexcept;
   // Looks at the first byte without taking it; -1 if there is none.
   int peek_first_byte() const noexcept;
 
@@ -67,7 +70,6 @@ class SocketStream final : public ByteStream, public EventSource {
   Result<void> start();
   void on_events(std::uint32_t events) override;
   void tell_watcher() noexcept;
-  void look_for_more() noexcept;
   bool turn_is_used_up();
   IoResult connect_result() const noexcept;
 
