@@ -31,6 +31,12 @@ class ShopWorld(ProgramWorld):
     def git(self, *arguments, cwd: Path | None = None) -> str:
         return self.hedge.git(*arguments, cwd=cwd or self.main)
 
+    def without_stack(self, *lines: str) -> None:
+        """The repository's configuration becomes the least there is, for tests of what surrounds a stack; `lines` are added."""
+        (self.main / "hedge.toml").write_text("\n".join(
+            ["[app]", 'name = "shop"', "[stack]", 'runtime = "none"', *lines, ""]), encoding="utf-8")
+        self.git("commit", "--quiet", "--all", "--message", "without a stack")
+
     def worktrees(self) -> list[dict]:
         return json.loads(self.hedge.run("list", "--json").stdout)["worktrees"]
 
