@@ -7,8 +7,8 @@ namespace hedge::cli {
 
 namespace fs = std::filesystem;
 
-Services::Services(GlobalOptions options, Environment environment, Output& output)
-    : options_(std::move(options)), environment_(std::move(environment)), output_(output) {}
+Services::Services(GlobalOptions options, Environment environment, Output& output, CommandRunner& runner)
+    : options_(std::move(options)), environment_(std::move(environment)), output_(output), runner_(runner) {}
 
 Services::~Services() = default;
 

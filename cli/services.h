@@ -19,7 +19,8 @@ class Manager;
 
 class Services {
  public:
-  Services(GlobalOptions options, Environment environment, Output& output);
+  // Lifetime: `output` and `runner` outlive it.
+  Services(GlobalOptions options, Environment environment, Output& output, CommandRunner& runner);
   ~Services();
   Services(const Services&) = delete;
   Services& operator=(const Services&) = delete;
@@ -50,7 +51,7 @@ class Services {
   Environment environment_;
   Output& output_;
   SystemClock clock_;
-  SystemCommandRunner runner_;
+  CommandRunner& runner_;
   std::optional<config::Paths> paths_;
   std::unique_ptr<router::RouteStore> routes_;
   std::unique_ptr<Manager> manager_;  // uses all of the above

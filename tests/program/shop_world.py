@@ -52,6 +52,21 @@ class ShopWorld(ProgramWorld):
                                 **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options})
 
     @staticmethod
+    def wait_for_line(stream, text: str) -> str:
+        for line in stream:
+            if text in line:
+                return line
+        raise AssertionError(f"no line with {text}")
+
+    @staticmethod
+    def is_running(process: int) -> bool:
+        """Process 1 of a private world buries nobody: a zombie is gone."""
+        try:
+            return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0] != "Z"
+        except FileNotFoundError:
+            return False
+
+    @staticmethod
     def check(told: dict, identifier: str) -> dict:
         return next(check for check in told["checks"] if check["id"] == identifier)
 
