@@ -35,7 +35,8 @@ class Services {
   // Where the caller stands: -C, made absolute. Errors: not_found `directory_missing`.
   Result<std::filesystem::path> directory() const;
 
-  // Where things are; creates nothing.
+  // Where things are: --state-dir, else HEDGE_STATE_DIR, else `state_dir` of the user-wide settings file, else the default.
+  // Creates nothing. Errors: `config_invalid`, if that file decides and cannot be read; those of config::find_paths().
   Result<config::Paths> paths();
   // As paths(), with the state and runtime directories made.
   Result<config::Paths> writable_paths();
@@ -47,6 +48,8 @@ class Services {
   Result<Manager*> manager();
 
  private:
+  Result<config::Paths> find_paths() const;
+
   GlobalOptions options_;
   Environment environment_;
   Output& output_;

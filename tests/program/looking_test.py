@@ -1,4 +1,4 @@
-"""Verbs that only look write nothing, and what is refused leaves nothing behind."""
+"""Verbs that only look write nothing, what is refused leaves nothing behind, and one state directory serves every verb."""
 
 import json
 import sqlite3
@@ -86,3 +86,28 @@ class Looking(ShopWorld):
         done = json.loads(self.hedge.run("gc", "--json").stdout)["worktrees"]
         self.assertEqual([(one["slug"], one["action"]) for one in done], [("unborn", "removed")])
         self.assertEqual([one["slug"] for one in self.worktrees()], ["feature-cart"])
+
+    def test_the_state_directory_of_the_settings_file_is_every_verbs(self):
+        self.without_stack()
+        elsewhere = self.directory / "elsewhere"
+        settings = self.hedge.home / ".config/hedge/config.toml"
+        settings.parent.mkdir(parents=True)
+        settings.write_text(f'[edge]\nstate_dir = "{elsewhere}"\nhttp = "127.0.0.1:{self.hedge.http_port}"\n', encoding="utf-8")
+        named = self.hedge.environment.pop("HEDGE_STATE_DIR")
+        try:
+            self.contract("create", "feature/login", expect=None)
+            self.assertEqual([one["slug"] for one in self.worktrees()], ["feature-login"])
+            self.hedge.run("route", "add", "x.localhost", "tcp:127.0.0.1:1")
+            self.hedge.run("edge", "start")
+            status = self.json("edge", "status")
+            self.assertEqual((status["state_directory"], status["routes"]), (str(elsewhere), 1))
+            self.hedge.run("edge", "stop")
+            self.assertTrue((elsewhere / "registry.db").exists())
+            self.assertTrue((elsewhere / "routes.db").exists())
+            self.assertFalse((self.hedge.home / ".local/state/hedge").exists())
+            # A file that cannot be read might have named another one.
+            settings.write_text("[edge]\nstate_dir = 3\n", encoding="utf-8")
+            self.refused("config_invalid", "list", expect=2)
+        finally:
+            self.hedge.environment["HEDGE_STATE_DIR"] = named
+        self.assertEqual(self.worktrees(), [], "the environment outranks the file, which need not even be sound")
