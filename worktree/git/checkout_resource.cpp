@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "worktree/git/checkout_disk.h"
 #include "worktree/git/checkout_info.h"
 #include "worktree/git/directory_removal.h"
 #include "worktree/identity.h"
@@ -303,6 +304,7 @@ class CheckoutResource final : public Resource {
     auto info = inspect_exactly(git_, record_.path);
     if (!info) return info.error();
     if (auto stored = store_identity(info->git_dir, record_.id); !stored) return stored;
+    if (auto noted = remember_disk(info->git_dir, record_.path); !noted) return noted;
     auto situation = look();
     if (!situation) return situation.error();
     if (!situation->listed || situation->listed->lock_reason) return {};
