@@ -111,6 +111,28 @@ TEST_F(SeedTest, APathThatLeavesTheCheckoutIsRefused) {
   EXPECT_TRUE(stays_inside("a/../b"));
 }
 
+TEST_F(SeedTest, NothingIsWrittenThroughALinkThatTheBranchHas) {
+  const fs::path outside = world_.root() / "outside";
+  fs::create_directories(outside);
+  write_text(repository_ / ".git/info/exclude", "var/\n*.local\n");
+  world_.git(repository_, {"switch", "-q", "-c", "evil"});
+  fs::create_symlink(outside, repository_ / "var");
+  fs::create_symlink(world_.root() / "dangling", repository_ / "deep");
+  world_.git(repository_, {"add", "-f", "var", "deep"});
+  world_.git(repository_, {"commit", "-q", "-m", "links"});
+  world_.git(repository_, {"switch", "-q", "main"});
+  write_text(repository_ / "var/cache/page", "cached");
+  write_text(repository_ / "deep/secret.local", "s");
+  write_text(repository_ / ".worktreeinclude", "*.local\n");
+  const auto outcome = manager_.create(repository_, "evil");
+  ASSERT_TRUE(outcome) << outcome.error().to_string();
+  EXPECT_TRUE(fs::is_empty(outside));
+  EXPECT_FALSE(path_exists(world_.root() / "dangling"));
+  EXPECT_EQ(find_change(*outcome, "seed", "var/cache")->detail, "not copied: var/cache: var is a symbolic link");
+  EXPECT_EQ(find_change(*outcome, "seed", ".worktreeinclude")->detail,
+            "not copied: deep/secret.local: deep is a symbolic link");
+}
+
 class EnvFileTest : public SeedTest {
  protected:
   fs::path worktree() const { return world_.root() / "shop.x"; }
