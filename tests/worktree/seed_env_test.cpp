@@ -133,6 +133,26 @@ TEST_F(SeedTest, NothingIsWrittenThroughALinkThatTheBranchHas) {
             "not copied: deep/secret.local: deep is a symbolic link");
 }
 
+TEST_F(SeedTest, WhatMainHasBehindALinkOrInASubmoduleIsLeftOutAndSaid) {
+  manager_.config.seed.paths = {"var/cache", "lib/node_modules", "node_modules"};
+  write_text(world_.root() / "elsewhere/cache/page", "cached");
+  fs::create_symlink(world_.root() / "elsewhere", repository_ / "var");
+  const fs::path library = world_.make_repository("library");
+  world_.git(repository_,
+             {"-c", "protocol.file.allow=always", "submodule", "--quiet", "add", library.string(), "lib"});
+  world_.git(repository_, {"commit", "-q", "-m", "add lib"});
+  write_text(repository_ / "lib/node_modules/a", "a");
+  write_text(repository_ / "node_modules/a", "a");
+  const auto outcome = manager_.create(repository_, "x");
+  ASSERT_TRUE(outcome) << outcome.error().to_string();
+  EXPECT_FALSE(path_exists(outcome->record.path / "var"));
+  EXPECT_EQ(read_text(outcome->record.path / "node_modules/a"), "a");
+  EXPECT_EQ(find_change(*outcome, "seed", "var/cache")->detail,
+            "not copied: var/cache: in main var is a symbolic link");
+  EXPECT_EQ(find_change(*outcome, "seed", "lib/node_modules")->detail,
+            "not copied: lib/node_modules: in main lib is a repository of its own");
+}
+
 class EnvFileTest : public SeedTest {
  protected:
   fs::path worktree() const { return world_.root() / "shop.x"; }

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "worktree/seed/obstacle.h"
 
 namespace hedge::worktree {
 namespace fs = std::filesystem;
@@ -75,6 +76,7 @@ bool stays_inside(const fs::path& path) {
 Result<std::vector<std::string>> find_seed_paths(Git& git, const fs::path& main_checkout,
                                                  const std::vector<std::string>& wanted) {
   std::vector<std::string> existing;
+  std::vector<std::string> unreachable;
   for (const std::string& path : wanted) {
     if (!stays_inside(path)) {
       return Error(ErrorKind::invalid_input, "seed path \"" + printable(path) + "\" leaves the checkout")
@@ -82,9 +84,14 @@ Result<std::vector<std::string>> find_seed_paths(Git& git, const fs::path& main_
     }
     std::string normal = fs::path(path).lexically_normal().string();
     if (normal.ends_with('/')) normal.pop_back();
-    if (path_exists(main_checkout / normal)) existing.push_back(std::move(normal));
+    if (!path_exists(main_checkout / normal)) continue;
+    // Git refuses to say anything about those.
+    const bool is_own = find_obstacle(main_checkout, normal).empty();
+    (is_own ? existing : unreachable).push_back(std::move(normal));
   }
-  return keep_ignored(git, main_checkout, existing);
+  auto found = keep_ignored(git, main_checkout, existing);
+  if (found) found->insert(found->end(), unreachable.begin(), unreachable.end());
+  return found;
 }
 
 Result<std::vector<std::string>> find_included_files(Git& git, const fs::path& main_checkout,

@@ -12,7 +12,8 @@
 namespace hedge::worktree {
 
 // Of `wanted` (relative to `main_checkout`), those that exist and that git ignores: tracked files come with
-// the checkout. Errors: invalid_input `seed_path_invalid`, for a path that leaves the checkout.
+// the checkout. And last those to which a link or a repository of its own leads (find_obstacle()): the step that
+// would copy them says why it does not. Errors: invalid_input `seed_path_invalid`, for a path that leaves the checkout.
 Result<std::vector<std::string>> find_seed_paths(Git& git, const std::filesystem::path& main_checkout,
                                                  const std::vector<std::string>& wanted);
 
