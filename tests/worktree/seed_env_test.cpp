@@ -91,6 +91,17 @@ TEST_F(SeedTest, W27_ACopiedEnvironmentFileWithADeniedHostStopsTheRun) {
   EXPECT_TRUE(manager_.create(repository_, "x")) << "the second run goes on from there";
 }
 
+TEST_F(SeedTest, W27_ADirectoryWithADeniedHostInItIsNotCopied) {
+  manager_.config.seed.paths = {"node_modules"};
+  manager_.config.seed.deny = {"prod.example"};
+  write_text(repository_ / "node_modules/a/.env", "A=1\nHOST=db.prod.example\n");
+  const auto outcome = manager_.create(repository_, "x");
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().id(), "seed_denied");
+  EXPECT_NE(outcome.error().to_string().find("node_modules/a/.env:2"), std::string::npos);
+  EXPECT_FALSE(path_exists(world_.root() / "shop.x/node_modules"));
+}
+
 TEST_F(SeedTest, ALockfileThatDiffersMarksTheDependenciesStale) {
   write_text(repository_ / "node_modules/a", "a");
   world_.commit_file(repository_, "package-lock.json", "{\"v\":1}");

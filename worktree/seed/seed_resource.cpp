@@ -9,6 +9,7 @@
 #include "config/project_config.h"
 #include "worktree/data/sqlite_files.h"
 #include "worktree/parameters.h"
+#include "worktree/seed/denied_values.h"
 #include "worktree/seed/obstacle.h"
 #include "worktree/seed/seed_sources.h"
 #include "worktree/seed/tree_copy.h"
@@ -62,7 +63,8 @@ class SeedResource final : public Resource {
   }
 
   Result<Change> converge() override {
-    const std::string denied = find_denied(record_.main_checkout, parameters_.paths, parameters_.deny);
+    const std::vector<std::string> missing = missing_paths();
+    const std::string denied = find_denied(record_.main_checkout, missing, parameters_.deny);
     if (!denied.empty()) {
       return Error(ErrorKind::refused, denied + ": it would be copied into the worktree")
           .with_id("seed_denied")
@@ -70,7 +72,7 @@ class SeedResource final : public Resource {
               "take the line out of the file, or the file out of the seed, or the pattern out of seed.deny");
     }
     CopyReport total;
-    for (const std::string& path : missing_paths()) {
+    for (const std::string& path : missing) {
       TreeCopy copy{record_.main_checkout, record_.path, path, record_.id};
       copy.excluded = parameters_.excluded;
       auto report = copy_tree(copy);

@@ -29,12 +29,6 @@ std::vector<std::string> differing_lockfiles(const std::filesystem::path& main_c
                                              const std::filesystem::path& worktree,
                                              const std::vector<std::string>& lockfiles);
 
-// The first of `files` in which one of `patterns` occurs (`*` matches anything within a line, case does not
-// count), as "file:line matches pattern"; empty if none. Only files named like environment files (`.env*`,
-// `*.env`) are looked at.
-std::string find_denied(const std::filesystem::path& root, const std::vector<std::string>& files,
-                        const std::vector<std::string>& patterns);
-
 // True if `path` is relative, not empty, and stays below its root.
 bool stays_inside(const std::filesystem::path& path);
 
