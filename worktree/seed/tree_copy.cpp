@@ -16,6 +16,7 @@
 
 #include "base/file.h"
 #include "base/unique_fd.h"
+#include "worktree/git/leftovers.h"
 #include "worktree/seed/file_copy.h"
 #include "worktree/seed/obstacle.h"
 
@@ -202,7 +203,7 @@ class Copier {
 
 fs::path temporary_path(const TreeCopy& copy) {
   const fs::path target = copy.target_root / copy.path;
-  return target.parent_path() / ("." + target.filename().string() + ".hedge-seed-" + copy.stamp);
+  return target.parent_path() / ("." + target.filename().string() + std::string(kSeedInfix) + copy.stamp);
 }
 
 }  // namespace
