@@ -104,6 +104,7 @@ ClonePlan PostgresData::clone_plan(const std::string& name) const {
   plan.tag = owner_tag(spec_.id);
   plan.golden = spec_.golden.name;
   plan.golden_owner = spec_.golden.role();
+  plan.golden_mark = golden_mark(spec_.golden);
   plan.source = spec_.golden.source;
   plan.space = spec_.golden.space;
   return plan;
