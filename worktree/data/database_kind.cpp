@@ -8,6 +8,7 @@
 #include "worktree/data/postgres.h"
 #include "worktree/data/sqlite_data.h"
 #include "worktree/data/sqlite_files.h"
+#include "worktree/data/url_text.h"
 #include "worktree/parameters.h"
 
 namespace hedge::worktree {
@@ -33,11 +34,12 @@ std::string postgres_url(const std::string& user, const PgAddress& server,
                          const std::optional<std::string>& app_address, const std::string& database) {
   if (!app_address && server.host.starts_with('/')) {
     const std::string port = server.port.empty() ? std::string() : "&port=" + server.port;
-    return "postgresql://" + user + "@/" + database + "?host=" + server.host + port;
+    return "postgresql://" + user + "@/" + url_name(database) + "?host=" + url_value(server.host) + port;
   }
-  const std::string address = server.host.empty() ? "localhost" : server.host;
+  const bool is_ipv6 = server.host.find(':') != std::string::npos;
+  const std::string address = server.host.empty() ? "localhost" : is_ipv6 ? "[" + server.host + "]" : server.host;
   const std::string port = server.port.empty() ? "5432" : server.port;
-  return "postgresql://" + user + "@" + app_address.value_or(address + ":" + port) + "/" + database;
+  return "postgresql://" + user + "@" + app_address.value_or(address + ":" + port) + "/" + url_name(database);
 }
 
 void publish_pair(Values& values, const std::string& app, const std::string& test, const std::string& app_url,
@@ -52,8 +54,8 @@ void publish_pair(Values& values, const std::string& app, const std::string& tes
 void publish_sqlite(const PlanInput& input, Values& values) {
   const config::DatabaseConfig& database = input.config.database;
   const std::string test = test_source_of(database);
-  publish_pair(values, database.source, test, "sqlite://" + (input.record.path / database.source).string(),
-               "sqlite://" + (input.record.path / test).string());
+  publish_pair(values, database.source, test, "sqlite://" + url_path((input.record.path / database.source).string()),
+               "sqlite://" + url_path((input.record.path / test).string()));
 }
 
 void publish_postgres(const PlanInput& input, const Environment& environment, Values& values) {
@@ -62,7 +64,7 @@ void publish_postgres(const PlanInput& input, const Environment& environment, Va
   const bool is_main = input.record.kind == WorktreeKind::main;
   const std::string app = is_main ? database.source : input.names.database;
   const std::string test = is_main ? test_source_of(database) : input.names.test_database;
-  const std::string user = is_main ? server.user : input.names.role + ":{secret." + kSecret + "}";
+  const std::string user = is_main ? url_name(server.user) : input.names.role + ":{secret." + kSecret + "}";
   publish_pair(values, app, test, postgres_url(user, server, database.app_address, app),
                postgres_url(user, server, database.app_address, test));
 }

@@ -52,6 +52,7 @@ class DatabaseKindTest : public ::testing::Test {
     kind().publish(input(), out);
     return out;
   }
+  std::string outline(const char* name) { return values().at(name); }
   std::vector<ResourceSpec> plan() { return kind().plan(input(), {}).value(); }
 
   test::TemporaryDirectory directory_;
@@ -116,6 +117,25 @@ TEST_F(DatabaseKindTest, a_server_on_a_local_socket_gets_a_url_that_says_so) {
   environment_["HEDGE_POSTGRES_ADMIN_URL"] = "postgresql:///postgres?host=/run/postgresql";
   EXPECT_EQ(values().at("database.url"),
             "postgresql://shop_login_fix:{secret.postgres}@/shop_login_fix?host=/run/postgresql");
+}
+
+TEST_F(DatabaseKindTest, a_directory_with_any_name_is_one_path_of_the_url) {
+  configure(kSqlite);
+  record_.path = directory_ / "c#1 50%41? \xc3\xa4/it's:a+b@wt";
+  EXPECT_EQ(outline("database.url"), "sqlite://" + directory_.path().string() +
+                                         "/c%231%2050%2541%3F%20%C3%A4/it's:a+b@wt/data/shop.sqlite3");
+}
+
+TEST_F(DatabaseKindTest, names_and_socket_directories_of_a_server_are_encoded) {
+  configure(kPostgres);
+  record_.kind = WorktreeKind::main;
+  environment_["HEDGE_POSTGRES_ADMIN_URL"] = "postgresql:///postgres?user=a%3Ab%40c%2Fd&host=/run/pg%26x%3D1%23";
+  EXPECT_EQ(outline("database.url"), "postgresql://a%3Ab%40c%2Fd@/shop?host=/run/pg%26x%3D1%23");
+  environment_["HEDGE_POSTGRES_ADMIN_URL"] = "postgresql://me@[::1]:6000/postgres";
+  EXPECT_EQ(outline("database.url"), "postgresql://me@[::1]:6000/shop");
+  const PgAddress read_back = address_of(outline("database.url"));
+  EXPECT_EQ(read_back.host, "::1");
+  EXPECT_EQ(read_back.user, "me");
 }
 
 TEST_F(DatabaseKindTest, main_keeps_its_own_databases) {
