@@ -85,19 +85,21 @@ std::string server_of(const std::string& url) {
   return (is_loopback ? "localhost" : address.host) + ":" + (address.port.empty() ? "5432" : address.port);
 }
 
-// The administrator's URL from the environment, from an earlier run's, or from the configuration. Where the databases
-// were made is where they are: today's environment may bring another password, but no other server.
+// The administrator's URL from the environment, from the configuration, or from an earlier run's. Where the databases
+// were made is where they are: today's may bring another name or password, but no other server.
 void find_admin(const Json& json, const Environment& environment, PostgresSpec& spec) {
   const auto variable = environment.find(json.at("admin_variable").get<std::string>());
   const bool is_given = variable != environment.end() && !variable->second.empty();
+  const std::string todays = is_given ? variable->second : json.at("admin_url").get<std::string>();
   const auto kept = read_file(spec.kept_url);
   if (!kept) {
-    spec.golden.admin.url = is_given ? variable->second : json.at("admin_url").get<std::string>();
+    spec.golden.admin.url = todays;
     return;
   }
-  const bool is_elsewhere = is_given && server_of(variable->second) != server_of(*kept);
-  if (is_elsewhere) spec.other_server = server_of(variable->second);
-  spec.golden.admin.url = is_given && !is_elsewhere ? variable->second : *kept;
+  spec.former_url = *kept;
+  const bool is_elsewhere = todays.empty() || server_of(todays) != server_of(*kept);
+  if (is_given && is_elsewhere) spec.other_server = server_of(todays);
+  spec.golden.admin.url = is_elsewhere ? *kept : todays;
 }
 
 PostgresSpec postgres_from(const Json& json, const WorktreeRecord& record, const Environment& environment,

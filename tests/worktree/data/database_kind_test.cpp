@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "config/project_config.h"
 #include "tests/support/temporary_directory.h"
 
@@ -154,6 +155,19 @@ TEST_F(DatabaseKindTest, the_url_that_an_earlier_run_kept_serves_a_later_one) {
   const auto finding = (*kind().make(plan().at(0), record_))->check();
   EXPECT_EQ(finding->presence, Presence::unknown);
   EXPECT_THAT(finding->problems.at(0).text(), HasSubstr("port 1 "));
+}
+
+TEST_F(DatabaseKindTest, a_corrected_url_of_the_same_server_counts_and_one_of_another_server_does_not) {
+  configure(replace_all(kPostgres, "admin@db.internal:5433", "corrected@127.0.0.1:1"));
+  ASSERT_TRUE(ensure_directory(paths_.state / "databases"));
+  const auto keep = [this](const std::string& url) {
+    ASSERT_TRUE(write_file_atomically(paths_.state / "databases" / (record_.id + ".url"), url, 0600));
+  };
+  const auto asked = [this] { return (*kind().make(plan().at(0), record_))->check()->problems.at(0).text(); };
+  keep("postgresql://former@localhost:1/");
+  EXPECT_THAT(asked(), HasSubstr("\"127.0.0.1\", port 1 "));
+  keep("postgresql://former@127.0.0.1:2/");
+  EXPECT_THAT(asked(), HasSubstr("port 2 "));
 }
 
 TEST_F(DatabaseKindTest, a_database_of_another_engine_is_another_thing) {
