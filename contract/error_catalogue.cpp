@@ -92,7 +92,7 @@ constexpr auto kRows = std::to_array<ErrorEntry>({
      "Remove networks that nobody uses; those of gone worktrees are found by `hedge gc`.", "hedge gc", failed},
     {"domain_preloaded", "Browsers open names below this domain only over HTTPS, and the edge has no https address.",
      "Add an https address, or use a domain below .localhost or .test.", "", usage},
-    {"edge_already_running", "Another edge has this control socket.", "Use the one that runs, or stop it first.", "hedge edge status", failed},
+    {"edge_already_running", "Another edge has this state directory, or this control socket.", "Use the one that runs, or stop it first.", "hedge edge status", failed},
     {"edge_not_running", "No edge runs for this state directory.", "Start it.", "hedge edge start", incomplete},
     {"edge_start_failed", "The edge ended, or did not answer, while it was started in the background.",
      "Read the end of its log; in the foreground it says the same.", "hedge edge run", failed},

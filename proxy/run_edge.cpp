@@ -151,7 +151,7 @@ Result<void> run_edge(RunEdgeOptions options, const Clock& clock) {
   raise_descriptor_limit();
   Result<std::unique_ptr<AccessLog>> access_log = open_access_log(options);
   if (!access_log) return std::move(access_log).error().with_context("open the access log");
-  // The control socket is the lock of the state directory, so it comes before the ports.
+  // This takes the state directory, so it comes before the ports.
   Result<std::unique_ptr<ControlThread>> control =
       ControlThread::create(control_options(options, access_log->get()));
   if (!control) return std::move(control).error();

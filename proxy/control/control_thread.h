@@ -40,8 +40,8 @@ struct ControlOptions {
 // draining (upstreams are still resolved), stop().
 class ControlThread {
  public:
-  // Takes the control socket. Nothing runs yet and nothing is asked of anybody.
-  // Errors: already_exists `edge_already_running` (a living edge holds the socket); invalid_input,
+  // Takes the state directory and the control socket. Nothing runs yet and nothing is asked of anybody.
+  // Errors: already_exists `edge_already_running` (a living edge holds one of them); invalid_input,
   // permission, no_space, io.
   static Result<std::unique_ptr<ControlThread>> create(ControlOptions options);
   ~ControlThread();  // stop()

@@ -68,6 +68,22 @@ class Background(ProgramWorld):
         self.assertFalse(second["already_running"])
         self.assertNotEqual(second["pid"], first)
 
+    def test_one_state_directory_has_one_edge_whatever_its_control_socket(self):
+        first = self.json("edge", "start", *PORTS)
+        done = self.hedge.run("edge", "run", *PORTS, "--control", self.directory / "other.sock", expect=1)
+        self.assertIn("[edge_already_running]", done.stderr)
+        self.assertEqual(self.json("edge", "status")["pid"], first["pid"])
+
+    def test_a_living_edge_without_its_socket_is_not_called_ended(self):
+        socket_path = self.directory / "own.sock"
+        pid = self.json("edge", "start", *PORTS, "--control", socket_path)["pid"]
+        socket_path.unlink()
+        self.refused("edge_unresponsive", "edge", "status", expect=1)
+        self.assertIn(str(pid), self.hedge.run("edge", "stop", expect=1).stderr)
+        os.kill(pid, 15)
+        bounded_wait.until(lambda: not alive(pid), 20, "the edge is gone")
+        self.assertFalse(self.json("edge", "stop")["was_running"])
+
     def test_two_state_directories_have_two_edges(self):
         first = self.json("edge", "start", *PORTS)
         self.hedge.environment["HEDGE_STATE_DIR"] = str(self.directory / "second")
