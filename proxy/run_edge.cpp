@@ -64,9 +64,7 @@ ListenPlan listen_plan(const config::EdgeConfig& edge, const RememberedPorts& re
 Result<std::unique_ptr<AccessLog>> open_access_log(const RunEdgeOptions& options) {
   const config::EdgeConfig& edge = options.settings.edge;
   if (edge.access_log_off) return std::unique_ptr<AccessLog>();
-  if (edge.access_log && *edge.access_log == "-") {
-    return AccessLog::open("/dev/fd/" + std::to_string(options.standard_output));
-  }
+  if (edge.access_log && *edge.access_log == "-") return AccessLog::open_descriptor(options.standard_output);
   const std::filesystem::path path = edge.access_log.value_or(options.paths.logs_directory() / "access.log");
   if (Result<void> made = ensure_directory(path.parent_path(), 0700); !made) return std::move(made).error();
   return AccessLog::open(path);

@@ -134,6 +134,27 @@ class Obstacles(ProgramWorld):
         self.assertEqual(client.request("nobody.localhost").status, 404)
 
 
+    def test_the_access_log_goes_to_a_standard_output_that_is_a_socket(self):
+        settings = self.directory / "edge.toml"
+        settings.write_text('[edge]\naccess_log = "-"\n')
+        ours, its = socket.socketpair()
+        self.addCleanup(ours.close)
+        with its:
+            edge = subprocess.Popen([self.hedge.binary, "edge", "run", *PORTS, "--config", settings], stdin=subprocess.DEVNULL,
+                                    stdout=its, stderr=subprocess.DEVNULL, env=self.hedge.environment)
+        self.addCleanup(edge.wait, 20)
+        self.addCleanup(edge.terminate)
+        bounded_wait.until(lambda: self.hedge.run("edge", "status", expect=None).returncode == 0, 20, "the edge answers")
+        port = self.json("edge", "status")["listeners"][0]["port"]
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as client:
+            client.sendall(b"GET /told HTTP/1.1\r\nHost: nobody.localhost\r\nConnection: close\r\n\r\n")
+            self.assertIn(b"404", b"".join(iter(lambda: client.recv(65536), b"")))
+        edge.terminate()
+        ours.settimeout(20)
+        told = b"".join(iter(lambda: ours.recv(65536), b""))
+        self.assertIn(b'"target":"/told"', told)
+
+
 class Handshakes(ProgramWorld):
     def setUp(self):
         super().setUp()
