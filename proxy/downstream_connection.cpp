@@ -19,12 +19,6 @@ namespace {
 // HTTP request begins with it.
 constexpr int kHandshakeRecord = 0x16;
 
-std::string openssl_reason(unsigned long code) {
-  if (code == 0) return {};
-  const char* reason = ERR_reason_error_string(code);
-  return reason != nullptr ? reason : "";
-}
-
 }  // namespace
 
 DownstreamConnection::DownstreamConnection(EdgeWorker& worker, std::unique_ptr<SocketStream> socket,
@@ -73,7 +67,7 @@ Task<bool> DownstreamConnection::shake_hands() {
   const unsigned long reason = ERR_peek_error();
   worker_.mutable_stats().handshakes_failed.add();
   worker_.handshake_log().failed(classify_handshake_failure(done, reason), socket_->identity().peer_ip,
-                                 openssl_reason(reason));
+                                 handshake_detail(reason));
   co_return false;
 }
 
