@@ -66,8 +66,12 @@ Task<bool> DownstreamConnection::shake_hands() {
   if (done.ok()) co_return true;
   const unsigned long reason = ERR_peek_error();
   worker_.mutable_stats().handshakes_failed.add();
-  worker_.handshake_log().failed(classify_handshake_failure(done, reason), socket_->identity().peer_ip,
-                                 handshake_detail(reason));
+  std::string detail = handshake_detail(reason);  // before anything else asks OpenSSL
+  const std::string unpermitted = tls_->unpermitted_name();
+  const HandshakeFailure failure =
+      blame_constraints(classify_handshake_failure(done, reason), unpermitted.empty());
+  if (failure == HandshakeFailure::name_not_permitted) detail = unpermitted;
+  worker_.handshake_log().failed(failure, socket_->identity().peer_ip, detail);
   co_return false;
 }
 

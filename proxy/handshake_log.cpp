@@ -57,6 +57,12 @@ HandshakeFailure classify_handshake_failure(const IoResult& result, unsigned lon
   return HandshakeFailure::other;
 }
 
+HandshakeFailure blame_constraints(HandshakeFailure failure, bool is_name_permitted) {
+  const bool is_refusal =
+      failure == HandshakeFailure::unknown_authority || failure == HandshakeFailure::bad_certificate;
+  return is_refusal && !is_name_permitted ? HandshakeFailure::name_not_permitted : failure;
+}
+
 std::string handshake_detail(unsigned long openssl_error) {
   if (openssl_error == 0) return {};
   const char* data = nullptr;
@@ -80,6 +86,9 @@ std::string_view describe(HandshakeFailure failure) {
       return "no certificate for this name: no route has it, and it is below none of the suffixes";
     case HandshakeFailure::no_certificate_made:
       return "no certificate could be made; `hedge ca init` makes the CA, or says what is wrong with it";
+    case HandshakeFailure::name_not_permitted:
+      return "this CA may not sign for the name; add its domain to the settings' suffixes, move the CA's "
+             "directory aside and make a new one with `hedge ca trust`";
     case HandshakeFailure::no_certificate:
       return "no certificate or cipher that the client can use";
     case HandshakeFailure::no_common_version:

@@ -15,6 +15,7 @@
 #include "config/invoking_user.h"
 #include "proxy/access_log.h"
 #include "proxy/control/control_thread.h"
+#include "proxy/control/unpermitted_hosts.h"
 #include "proxy/edge_server.h"
 #include "proxy/http/http_service.h"
 #include "proxy/listening_sockets.h"
@@ -102,6 +103,11 @@ ControlOptions control_options(const RunEdgeOptions& options, AccessLog* access_
     return std::move(settings->routes);
   };
   if (!options.reload) control.reload_static_routes = nullptr;
+  if (!options.settings.edge.certificate) {
+    control.more_warnings = [ca = options.paths.ca_directory()](const router::RouteTable& table) {
+      return warn_of_unpermitted_hosts(ca, table);
+    };
+  }
   control.docker_host = options.settings.edge.docker_host;
   if (!control.docker_host && !options.docker_host.empty()) control.docker_host = options.docker_host;
   control.docker_network = options.settings.edge.network;

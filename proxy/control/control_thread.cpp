@@ -90,6 +90,9 @@ class ControlThread::Impl final : public ControlActions {
   std::vector<std::string> warnings() const override {
     std::vector<std::string> out = snapshot_.warnings;
     if (!reload_failure_.empty()) out.push_back(reload_failure_);
+    if (options_.more_warnings) {
+      for (std::string& warning : options_.more_warnings(*snapshot_.table)) out.push_back(std::move(warning));
+    }
     return out;
   }
   EdgeFacts facts() const override { return edge_->facts(); }

@@ -32,6 +32,8 @@ struct ControlOptions {
   std::optional<std::string> docker_host;
   // The settings' network for docker: upstreams.
   std::optional<std::string> docker_network;
+  // What GET /v1/status warns of besides the routes' own warnings, for the table that is published. Empty: nothing.
+  std::function<std::vector<std::string>(const router::RouteTable& table)> more_warnings;
   // How often the store is looked at for a change that nobody told. Below a second.
   std::chrono::milliseconds watch_interval{500};
 };

@@ -66,6 +66,21 @@ class Routes(ProgramWorld):
         done = self.hedge.run("route", "add", "alpha.localhost", "dns:app:80")
         self.assertNotIn("taking", done.stderr)
 
+    def test_T17_a_host_that_the_ca_may_not_sign_for_is_told_when_the_route_is_made_and_when_it_is_used(self):
+        self.hedge.start_edge()
+        self.assertEqual(self.json("route", "add", "alpha.localhost", "9001")["warnings"], [])
+        told = self.json("route", "add", "app.example.com", "9001")
+        self.assertEqual([warning["id"] for warning in told["warnings"]], ["ca_suffix_missing"])
+        self.assertIn("no TLS for app.example.com", self.hedge.run("route", "add", "app.example.com", "9001").stderr)
+        self.assertIn("no TLS for app.example.com", " ".join(self.json("edge", "status")["warnings"]))
+        root = self.directory / "root.pem"
+        root.write_text(self.hedge.run("ca", "export").stdout)
+        self.openssl("s_client", "-connect", f"127.0.0.1:{self.hedge.https_port}", "-servername", "app.example.com",
+                     "-CAfile", root, "-verify_return_error", expect=1)
+        bounded_wait.until(lambda: "may not sign for the name" in self.hedge.edge_log(), 10, "the log says it")
+        self.assertIn("app.example.com", self.hedge.edge_log())
+        self.assertNotIn("does not trust this CA", self.hedge.edge_log())
+
     def test_wildcard_and_protocol_are_kept(self):
         told = self.json("route", "add", "Alpha.Localhost.", "unix:/run/app.sock", "--wildcard", "--protocol", "h2c")
         self.assertEqual((told["route"]["host"], told["route"]["wildcard"], told["route"]["protocol"]),

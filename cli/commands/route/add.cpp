@@ -4,6 +4,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/edge_access.h"
+#include "cli/local_authority.h"
 #include "router/host_pattern.h"
 #include "router/route_json.h"
 
@@ -34,12 +35,15 @@ class RouteAddCommand final : public Command {
     auto store = services.routes();
     if (!store) return store.error();
     if (auto put = (*store)->put(*route); !put) return put.error();
+    const std::vector<Warning> warnings = warnings_about_host(route->host, services);
+    for (const Warning& warning : warnings) output.warn(warning.text);
     const EdgeNotice notice = tell_edge(services);
     if (output.json()) {
       output.object({{"command", "route add"},
                      {"ok", true},
                      {"route", router::to_json(*route)},
-                     {"edge", to_string(notice)}});
+                     {"edge", to_string(notice)},
+                     {"warnings", warnings_to_json(warnings)}});
     } else {
       output.line(route->host + "  " + upstream);
     }

@@ -62,6 +62,15 @@ TEST_F(ControlThreadTest, E01_AnUnreadableStoreStopsNothing) {
   EXPECT_TRUE(client().fetch_status()->warnings.empty());
 }
 
+TEST_F(ControlThreadTest, TheStatusWarnsOfWhatIsWrongWithThePublishedRoutes) {
+  options_.static_routes = {route("fixed.localhost")};
+  options_.more_warnings = [](const router::RouteTable& table) {
+    return std::vector<std::string>{"no TLS for " + table.routes().front().host};
+  };
+  start();
+  EXPECT_EQ(client().fetch_status()->warnings, (std::vector<std::string>{"no TLS for fixed.localhost"}));
+}
+
 TEST_F(ControlThreadTest, OneUnreadableRecordIsNamed) {
   store(route("good.localhost"));
   store(route("broken.localhost"));

@@ -36,6 +36,7 @@ TEST(HandshakeLog, SortsFailuresByWhatThePersonMustDo) {
       Row{failed, ssl_error(SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN), HandshakeFailure::unknown_authority},
       Row{failed, ssl_error(SSL_R_SSLV3_ALERT_BAD_CERTIFICATE), HandshakeFailure::bad_certificate},
       Row{failed, ssl_error(SSL_R_CALLBACK_FAILED), HandshakeFailure::unknown_name},
+      Row{failed, ERR_PACK(ERR_LIB_USER, 0, kNoCertificateMade), HandshakeFailure::no_certificate_made},
       Row{failed, ssl_error(SSL_R_UNSUPPORTED_PROTOCOL), HandshakeFailure::no_common_version},
       Row{failed, ssl_error(SSL_R_NO_SHARED_CIPHER), HandshakeFailure::no_certificate},
       Row{failed, ssl_error(SSL_R_WRONG_VERSION_NUMBER), HandshakeFailure::not_tls},
@@ -90,6 +91,16 @@ TEST(HandshakeLog, TellsACertificateThatCouldNotBeMadeFromANameThatNobodyHas) {
   const unsigned long unknown = failure_of_server(**context, "alpha.example.com");
   EXPECT_EQ(classify_handshake_failure(failed, unknown), HandshakeFailure::unknown_name);
   EXPECT_NE(handshake_detail(unknown), "");
+}
+
+TEST(HandshakeLog, T17_ARefusalOfANameThatTheCaMayNotSignForIsNotTakenForMissingTrust) {
+  using enum HandshakeFailure;
+  for (const HandshakeFailure refusal : {unknown_authority, bad_certificate}) {
+    EXPECT_EQ(blame_constraints(refusal, false), name_not_permitted);
+    EXPECT_EQ(blame_constraints(refusal, true), refusal);
+  }
+  EXPECT_EQ(blame_constraints(peer_gone, false), peer_gone);
+  EXPECT_EQ(describe(name_not_permitted).find("does not trust"), std::string_view::npos);
 }
 
 TEST(HandshakeLog, WritesOneLineForEachKindInTenSeconds) {
