@@ -130,6 +130,17 @@ Result<std::vector<Route>> EdgeClient::fetch_routes() const {
   return routes;
 }
 
+Result<bool> EdgeClient::fetch_is_static(const std::string& host) const {
+  HttpRequest request;
+  request.target = "/v1/routes/" + host;  // a canonical host has nothing to escape
+  const auto body = call(control_socket_, request, limit_);
+  if (!body && body.error().id() == "route_unknown") return false;
+  if (!body) return body.error();
+  if (!body->is_object()) return unresponsive("no route");
+  const auto is_static = body->find("static");
+  return is_static != body->end() && is_static->is_boolean() && is_static->get<bool>();
+}
+
 Result<PokeResult> EdgeClient::poke() const {
   HttpRequest request;
   request.method = "POST";

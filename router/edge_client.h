@@ -45,6 +45,8 @@ class EdgeClient {
   Result<EdgeStatus> fetch_status() const;
   // Every route that the edge answers now, static ones included.
   Result<std::vector<Route>> fetch_routes() const;
+  // True if `host` (canonical) is a route of the edge's settings file, which hides one of the store.
+  Result<bool> fetch_is_static(const std::string& host) const;
   // Makes the edge look at the route store at once. An edge that is down will read it when it starts: not an
   // error. The store was written before: whatever happens here, a running edge sees the change within a
   // second.

@@ -135,6 +135,20 @@ class Routes(ProgramWorld):
         told = {route["host"]: route["stored"] for route in self.json("route", "ls")["routes"]}
         self.assertEqual(told, {"alpha.localhost": True, "fixed.localhost": False})
 
+    def test_a_host_of_the_settings_file_is_not_taken_by_hand(self):
+        static = '\n[[routes]]\nhost = "fixed.localhost"\nupstream = "tcp:127.0.0.1:9003"\n'
+        self.hedge.start_edge(static)
+        self.refused("route_conflict", "route", "add", "fixed.localhost", "9001", expect=4)
+        self.hedge.stop_edge()
+        self.assertEqual(self.hosts(), [])
+        # With the edge down the user-wide file counts, because the next edge starts with it.
+        settings = self.hedge.home / ".config/hedge/config.toml"
+        settings.parent.mkdir(parents=True)
+        settings.write_text(static)
+        self.refused("route_conflict", "route", "add", "fixed.localhost", "9001", expect=4)
+        self.json("route", "add", "alpha.localhost", "9001")
+        self.assertEqual(self.hosts(), ["alpha.localhost"])
+
 
 if __name__ == "__main__":
     unittest.main()
