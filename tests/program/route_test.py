@@ -1,5 +1,7 @@
 """Routes made by hand, with the edge up and down."""
 
+import json
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -134,6 +136,17 @@ class Routes(ProgramWorld):
         self.hedge.start_edge('\n[[routes]]\nhost = "fixed.localhost"\nupstream = "tcp:127.0.0.1:9003"\n')
         told = {route["host"]: route["stored"] for route in self.json("route", "ls")["routes"]}
         self.assertEqual(told, {"alpha.localhost": True, "fixed.localhost": False})
+
+    def test_an_edge_that_does_not_tell_its_routes_is_named_and_the_store_is_listed(self):
+        self.hedge.run("route", "add", "alpha.localhost", "9001")
+        silent = self.directory / "silent.sock"
+        (self.hedge.state / "edge-control").write_text(f"{silent}\n")
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(silent))
+            listener.listen()
+            done = self.hedge.run("route", "ls", "--json")
+        self.assertIn("the routes of the edge's settings file are not listed", done.stderr)
+        self.assertEqual([route["host"] for route in json.loads(done.stdout)["routes"]], ["alpha.localhost"])
 
     def test_a_host_of_the_settings_file_is_not_taken_by_hand(self):
         static = '\n[[routes]]\nhost = "fixed.localhost"\nupstream = "tcp:127.0.0.1:9003"\n'
