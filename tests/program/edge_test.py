@@ -104,6 +104,15 @@ class Obstacles(ProgramWorld):
             self.assertIn("[edge_start_failed]", done.stderr)
             self.assertIn("port_in_use", done.stderr, "the end of the log says why")
 
+    def test_the_reason_is_found_at_the_end_of_a_log_of_any_size(self):
+        log = self.hedge.state / "logs/edge.log"
+        log.parent.mkdir(parents=True)
+        log.touch()
+        os.truncate(log, 70 << 20)  # sparse
+        with socket.create_server(("127.0.0.1", 8088)):
+            done = self.hedge.run("edge", "start", "--http", "127.0.0.1:8088", expect=1)
+        self.assertIn("port_in_use", done.stderr)
+
     def test_wrong_settings_are_told_at_their_place_by_start_itself(self):
         settings = self.directory / "edge.toml"
         settings.write_text('[edge]\nworkers = "many"\nunknown = 1\n')
