@@ -109,7 +109,10 @@ ControlOptions control_options(const RunEdgeOptions& options, AccessLog* access_
     };
   }
   control.docker_host = options.settings.edge.docker_host;
-  if (!control.docker_host && !options.docker_host.empty()) control.docker_host = options.docker_host;
+  if (!control.docker_host && !options.docker_host.empty()) {
+    control.docker_host = options.docker_host;
+    control.is_docker_tls = options.is_docker_tls;
+  }
   control.docker_network = options.settings.edge.network;
   return control;
 }

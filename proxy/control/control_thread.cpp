@@ -30,6 +30,7 @@ namespace {
 DockerEngineOptions engine_options(const ControlOptions& options) {
   DockerEngineOptions out;
   out.docker_host = options.docker_host;
+  out.tcp = options.is_docker_tls ? EngineTransport::tls : EngineTransport::plain;
   out.place.configured_network = options.docker_network;
   out.place.is_connected = is_on_connected_network;
   out.own_container = find_own_container();

@@ -30,6 +30,7 @@ struct ControlOptions {
   std::function<Result<std::vector<router::Route>>()> reload_static_routes;
   // The settings' docker_host, else DOCKER_HOST; absent: the standard socket.
   std::optional<std::string> docker_host;
+  bool is_docker_tls = false;  // what listens at a tcp:// docker_host speaks TLS
   // The settings' network for docker: upstreams.
   std::optional<std::string> docker_network;
   // What GET /v1/status warns of besides the routes' own warnings, for the table that is published. Empty: nothing.

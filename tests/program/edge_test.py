@@ -1,5 +1,6 @@
 """The life of an edge as a person sees it: started, asked, stopped; and what stands in the way."""
 
+import json
 import os
 import socket
 import ssl
@@ -134,6 +135,18 @@ class Obstacles(ProgramWorld):
         self.hedge.start_edge()
         self.assertEqual(self.hedge.get("nobody.localhost").status, 404)
         self.assertIn("no TLS until this is mended", self.hedge.edge_log())
+
+    def test_an_engine_behind_tls_is_named_and_not_spoken_to_in_plain_text(self):
+        with socket.create_server(("127.0.0.1", 0)) as engine:
+            engine.setblocking(False)
+            self.hedge.environment["DOCKER_HOST"] = f"tcp://127.0.0.1:{engine.getsockname()[1]}"
+            self.hedge.environment["DOCKER_TLS_VERIFY"] = "1"
+            self.hedge.start_edge()
+            self.hedge.run("route", "add", "alpha.localhost", "docker:app:80")
+            answer = self.hedge.get("alpha.localhost")
+            self.assertEqual((answer.status, answer.error), (502, "engine_unsupported"))
+            self.assertIn("DOCKER_TLS_VERIFY", json.dumps(answer.json()))
+            self.assertRaises(BlockingIOError, engine.accept)
 
     def test_T12_a_missing_openssl_configuration_is_no_obstacle(self):
         self.hedge.environment["OPENSSL_CONF"] = str(self.directory / "missing.cnf")
