@@ -26,11 +26,16 @@ void conclude_destroyed(ContractResult& result) {
 }
 
 // A worktree of that branch which git has and Hedge has not: not ours to remove.
-Result<void> refuse_unmanaged(const Instruments& tools, const worktree::Located& located, const std::string& branch) {
+Result<void> refuse_unmanaged(const Instruments& tools, const worktree::Located& located, const std::string& branch,
+                              ContractResult& result) {
   auto listed = worktree::list_worktrees(tools.git, located.checkout.repository);
   if (!listed) return listed.error();
   for (const worktree::ListedWorktree& candidate : *listed) {
     if (candidate.branch != branch || candidate.path == located.main_checkout) continue;
+    result.workspace = WorkspaceFacts{};
+    result.workspace->path = candidate.path.string();
+    result.workspace->kind = "worktree";
+    result.workspace->branch = branch;
     return Error(ErrorKind::refused, "the worktree at " + candidate.path.string() + " was not made by hedge")
         .with_id("worktree_uninitialized")
         .with_hint("adopt it first: hedge -C " + candidate.path.string() + " create --adopt; or: git worktree remove");
@@ -83,7 +88,7 @@ Result<void> destroy_into(const Instruments& tools, const std::filesystem::path&
   auto record = find_record(tools, *located, options.branch, options.instance);
   if (!record) {
     if (record.error().id() != "worktree_not_found") return record.error();
-    if (auto unmanaged = refuse_unmanaged(tools, *located, options.branch); !unmanaged) return unmanaged;
+    if (auto unmanaged = refuse_unmanaged(tools, *located, options.branch, result); !unmanaged) return unmanaged;
     result.warnings.push_back({"worktree_not_found", "hedge knows no worktree " + printable(options.branch) +
                                                          " of this repository: there is nothing to destroy"});
     conclude_destroyed(result);

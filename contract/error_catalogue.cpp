@@ -20,7 +20,7 @@ constexpr auto kRows = std::to_array<ErrorEntry>({
     {"branch_ambiguous", "Several remotes have a branch of this name.",
      "Say which one is meant with --from REMOTE/BRANCH.", "", usage},
     {"branch_checked_out", "The branch is checked out in a worktree that Hedge does not manage; git allows a branch in one place only.",
-     "Adopt that worktree, or add --instance NAME for a second one.", "hedge create --adopt", refused},
+     "Adopt that worktree with `hedge create --adopt`, run there, or add --instance NAME for a second one.", "", refused},
     {"branch_invalid", "This cannot be the name of a branch.", "Choose a name that `git check-ref-format --branch` accepts.", "",
      usage},
     {"busy", "Another Hedge command holds the lock.", "Wait until it is done, then run the command again.", "", busy},

@@ -75,12 +75,15 @@ WorkspaceFacts workspace_facts(const worktree::WorktreeRecord& record) {
   facts.instance = unless_empty(record.instance);
   facts.branch = unless_empty(record.branch);
   facts.base = unless_empty(record.base);
+  facts.is_of_its_branch = record.kind == worktree::WorktreeKind::linked && !record.branch.empty() &&
+                           record.branch_origin != worktree::BranchOrigin::none;
   return facts;
 }
 
 WorkspaceFacts workspace_facts(const Subject& subject) {
   WorkspaceFacts facts = workspace_facts(subject.record);
   if (!subject.checkout.top.empty()) {
+    facts.is_of_its_branch = facts.is_of_its_branch && subject.checkout.branch == subject.record.branch;
     facts.branch = unless_empty(subject.checkout.branch);
     facts.head = unless_empty(subject.checkout.head);
   }

@@ -44,7 +44,39 @@ class Worktrees(ShopWorld):
         self.assertEqual(self.check(told, "route.answers")["status"], "skip")
         self.assertEqual(self.check(told, "stack.running")["status"], "pass")
         self.hedge.start_edge()
-        self.assertEqual(self.contract("verify", "feature/login", expect=None)["next"], "hedge create")
+        self.assertEqual(self.contract("verify", "feature/login", expect=3)["next"], "hedge create feature/login")
+
+    def test_the_next_command_run_literally_from_main_makes_the_worktree_ready_and_leaves_main_alone(self):
+        self.hedge.start_edge()
+        for branch in ("feature/login", "it's;here"):
+            self.create(branch)
+            path = Path(self.hedge.run("path", branch, cwd=self.main).stdout.strip())
+            (path / ".env.hedge").unlink()
+            told = self.contract("verify", branch, expect=3)
+            commands = [told["next"], self.check(told, "env.file")["remediation"]["command"]]
+            self.assertEqual([shlex.split(command) for command in commands], [["hedge", "create", branch]] * 2)
+            for _ in range(2):
+                if told["next"]:
+                    self.hedge.run(*shlex.split(told["next"])[1:], cwd=self.main, expect=None)
+                    told = self.contract("verify", branch, expect=None)
+            self.assertEqual((told["status"], told["next"]), ("ready", None))
+        self.assertEqual({worktree["kind"] for worktree in self.worktrees()}, {"worktree"})
+        self.assertFalse((self.main / ".env.hedge").exists())
+
+    def test_the_next_command_finds_an_adopted_worktree_and_another_directory(self):
+        self.hedge.start_edge()
+        other = self.directory / "other"
+        self.git("worktree", "add", "--quiet", "-b", "by-hand", other)
+        told = self.contract("destroy", "by-hand", expect=4)
+        self.assertEqual(told["next"], f"hedge -C {other} create --adopt")
+        told = self.contract("-C", other, "verify", cwd=self.directory, expect=3)
+        self.assertEqual(told["next"], f"hedge -C {other} create --adopt")
+        self.hedge.run(*told["next"].split()[1:], cwd=self.directory)
+        self.contract("down", "by-hand")
+        told = self.contract("verify", "by-hand", expect=3)
+        self.assertEqual(told["next"], f"hedge -C {other} up")
+        self.hedge.run(*told["next"].split()[1:], cwd=self.main)
+        self.assertEqual(self.contract("verify", "by-hand")["status"], "ready")
 
     def test_destroy_leaves_no_trace_and_twice_is_fine(self):
         self.hedge.start_edge()
@@ -210,7 +242,7 @@ class Worktrees(ShopWorld):
         stopped = self.contract("down", "feature/login")
         self.assertEqual((stopped["status"], stopped["exit_code"]), ("incomplete", 0))
         self.assertIn(self.hedge.get(self.host(told)).status, (502, 503))
-        self.assertEqual(self.contract("verify", "feature/login", expect=3)["next"], "hedge up")
+        self.assertEqual(self.contract("verify", "feature/login", expect=3)["next"], "hedge up feature/login")
         self.assertEqual(self.contract("up", "feature/login")["status"], "ready")
         self.assertEqual(self.notes(self.host(told)), ["kept"])
 
