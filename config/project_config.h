@@ -58,7 +58,7 @@ struct ServiceConfig {
 struct ProcessConfig {
   // Short name of the process. Required.
   std::string name;
-  // Its command. Placeholders as in [env], and `{port}`. Required.
+  // Its command. Placeholders as in [env] except those with a secret in them, and `{port}`. Required.
   Argv command;
   // Directory to run in, relative to the checkout.
   std::string directory = ".";

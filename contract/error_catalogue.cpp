@@ -199,6 +199,8 @@ constexpr auto kRows = std::to_array<ErrorEntry>({
      "hedge route ls", incomplete},
     {"route_unreadable", "One record of the route store makes no sense; its route is left out, the others are served.",
      "Register the host again, or remove it.", "hedge route ls", unreadable},
+    {"secret_in_command", "The command of a process would have a secret in its arguments, which every user of the machine can read.",
+     "Set it in the process's environment, and let the program read it there.", "", usage},
     {"seed_denied", "A file that would be copied into the worktree matches seed.deny.",
      "Take the line out of the file, the file out of the seed, or the pattern out of seed.deny.", "", refused},
     {"seed_incomplete", "Something that the main checkout has was not copied.", "Copy it.", "hedge create",

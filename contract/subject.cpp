@@ -15,7 +15,7 @@ std::optional<std::string> unless_empty(const std::string& text) {
 
 std::string value_of(const worktree::Values& values, const std::string& name) {
   const auto found = values.find(name);
-  return found == values.end() ? std::string() : found->second;
+  return found == values.end() ? std::string() : found->second.literals();
 }
 
 Evidence collect_evidence(const Instruments& tools, const config::ProjectConfig& config) {

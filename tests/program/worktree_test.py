@@ -78,6 +78,18 @@ class Worktrees(ShopWorld):
         self.hedge.run(*told["next"].split()[1:], cwd=self.main)
         self.assertEqual(self.contract("verify", "by-hand")["status"], "ready")
 
+    def test_text_that_looks_like_a_secret_is_none_and_no_command_gets_one(self):
+        branch = "feat/{secret.postgres}"
+        self.contract("create", branch, expect=3)
+        told = self.hedge.run("run", "-w", branch, "--", "/usr/bin/printenv", "HEDGE_BRANCH", cwd=self.main)
+        self.assertEqual(told.stdout, branch + "\n")
+        config = self.main / "hedge.toml"
+        config.write_text(config.read_text(encoding="utf-8").replace('"shop", "serve"]', '"shop", "serve", "{secret.web}"]'), encoding="utf-8")
+        told = self.contract("create", "feature/login", expect=2)
+        self.assertEqual(told["error"]["id"], "secret_in_command")
+        self.assertIn("hedge.toml:", told["error"]["text"])
+        self.assertFalse((self.directory / "shop.feature-login").exists())
+
     def test_destroy_leaves_no_trace_and_twice_is_fine(self):
         self.hedge.start_edge()
         told = self.create("feature/login")
