@@ -38,6 +38,7 @@ CheckOutcome check_answer(const CheckContext& context) {
   const config::AppConfig& app = context.subject.config.app;
   AnswerQuestion question;
   question.host = context.subject.names.host;
+  question.root = certs::authority_location(context.tools.paths).root_certificate();
   question.path = app.health;
   question.nonce = context.subject.record.nonce;
   question.body_is_nonce = app.health_nonce;

@@ -47,7 +47,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"EdgesOwnErrorKeepsItsId", true, {502, "container_stopped", "", ""}, "container_stopped"}),
     [](const auto& row) { return std::string(row.param.name); });
 
-TEST(AskApplication, AnEdgeWithoutAPlainListenerCannotTell) {
+TEST(AskApplication, AnEdgeThatListensNowhereCannotTell) {
   const CheckOutcome outcome = ask_application(question(true), {});
   EXPECT_EQ(outcome.status, CheckStatus::unknown);
 }

@@ -78,6 +78,24 @@ class Worktrees(ShopWorld):
         self.hedge.run(*told["next"].split()[1:], cwd=self.main)
         self.assertEqual(self.contract("verify", "by-hand")["status"], "ready")
 
+    def test_an_edge_with_one_listener_serves_worktrees_that_are_ready(self):
+        for scheme in ("https", "http"):
+            self.hedge.start_edge(schemes=(scheme,))
+            told = self.create(f"feature/{scheme}")
+            self.assertEqual((told["status"], self.check(told, "route.answers")["status"]), ("ready", "pass"))
+            self.hedge.stop_edge()
+
+    def test_a_certificate_that_no_browser_would_take_is_told_and_not_ready(self):
+        key, certificate = self.directory / "given.key", self.directory / "given.crt"
+        self.openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", 9, "-keyout", key,
+                     "-out", certificate, "-subj", "/CN=given", "-addext", "subjectAltName=DNS:*.feature-login.localhost",
+                     "-addext", "basicConstraints=critical,CA:FALSE")
+        self.hedge.start_edge(f'certificate = "{certificate}"\nprivate_key = "{key}"')
+        told = self.contract("create", "feature/login", expect=1)
+        answers = self.check(told, "route.answers")
+        self.assertEqual((told["status"], answers["error"]), ("failed", "certificate_unverified"))
+        self.assertIn("self-signed", answers["detail"].replace("self signed", "self-signed"))
+
     def test_text_that_looks_like_a_secret_is_none_and_no_command_gets_one(self):
         branch = "feat/{secret.postgres}"
         self.contract("create", branch, expect=3)
