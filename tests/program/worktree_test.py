@@ -108,6 +108,21 @@ class Worktrees(ShopWorld):
         self.assertIn("hedge.toml:", told["error"]["text"])
         self.assertFalse((self.directory / "shop.feature-login").exists())
 
+    def test_K07_an_install_whose_result_was_not_copied_runs_in_every_worktree(self):
+        self.hedge.start_edge()
+        config = self.main / "hedge.toml"
+        config.write_text(config.read_text(encoding="utf-8").replace(
+            "[commands]\n", '[commands]\ninstall = ["sh", "-c", "mkdir -p libs && touch libs/made"]\n'), encoding="utf-8")
+        with (self.main / ".gitignore").open("a", encoding="utf-8") as ignored:
+            ignored.write("/libs/\n")
+        (self.main / "requirements.txt").write_text("library==1\n", encoding="utf-8")
+        self.git("add", ".")
+        self.git("commit", "--quiet", "--message", "a library")
+        self.contract("create")
+        told = self.create("feature/login")
+        self.assertEqual(self.check(told, "dependencies.installed")["status"], "pass")
+        self.assertTrue((self.directory / "shop.feature-login/libs/made").exists())
+
     def test_destroy_leaves_no_trace_and_twice_is_fine(self):
         self.hedge.start_edge()
         told = self.create("feature/login")
