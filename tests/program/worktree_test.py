@@ -85,6 +85,35 @@ class Worktrees(ShopWorld):
             self.assertEqual((told["status"], self.check(told, "route.answers")["status"]), ("ready", "pass"))
             self.hedge.stop_edge()
 
+    def test_hostnames_that_cannot_be_are_refused_with_their_place_before_anything_is_made(self):
+        config = self.main / "hedge.toml"
+        original = config.read_text(encoding="utf-8")
+        line = original.splitlines().index('name = "shop"') + 2
+        for host in ("{slug}_x y.localhost", "x.{slug}", "{app}.{branch}.{slug}.localhost", "{slug}-{slug}.localhost"):
+            config.write_text(original.replace('name = "shop"', f'name = "shop"\nhost = "{host}"'), encoding="utf-8")
+            self.assertIn(f"hedge.toml:{line}:8", self.refused("config_invalid", "-C", self.main, "config", expect=2).stderr)
+            self.assertEqual(self.contract("create", "feature/login", expect=2)["error"]["id"], "config_invalid")
+        self.assertEqual(self.worktrees(), [])
+
+    def test_a_hostname_is_the_same_in_whatever_case_it_is_configured(self):
+        self.hedge.start_edge()
+        config = self.main / "hedge.toml"
+        config.write_text(config.read_text(encoding="utf-8").replace('name = "shop"', 'name = "shop"\nhost = "{slug}.Shop.localhost."'),
+                          encoding="utf-8")
+        self.git("commit", "--quiet", "--all", "--message", "a hostname")
+        told = self.create("feature/login")
+        self.assertEqual((told["status"], self.host(told)), ("ready", "feature-login.shop.localhost"))
+        self.assertEqual(self.create("feature/login")["changes"], [])
+
+    def test_a_domain_that_the_root_may_not_sign_for_is_not_ready(self):
+        self.hedge.start_edge()
+        config = self.main / "hedge.toml"
+        config.write_text(config.read_text(encoding="utf-8").replace('name = "shop"', 'name = "shop"\nhost = "{slug}.example.com"'),
+                          encoding="utf-8")
+        self.git("commit", "--quiet", "--all", "--message", "a hostname")
+        told = self.contract("create", "feature/login", expect=1)
+        self.assertEqual((told["status"], self.check(told, "route.answers")["error"]), ("failed", "ca_suffix_missing"))
+
     def test_a_certificate_that_no_browser_would_take_is_told_and_not_ready(self):
         key, certificate = self.directory / "given.key", self.directory / "given.crt"
         self.openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", 9, "-keyout", key,
