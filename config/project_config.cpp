@@ -259,7 +259,14 @@ const NamedCommand* ProjectConfig::find_command(std::string_view name) const {
   return found == commands.end() ? nullptr : &*found;
 }
 
+Result<void> require_checkout(const std::filesystem::path& checkout) {
+  if (!checkout.empty()) return {};
+  return Error(ErrorKind::invalid_input, "a bare repository has no checkout with a hedge.toml").with_id("checkout_needed");
+}
+
 Result<ProjectConfig> load_project_config(const std::filesystem::path& checkout) {
+  // An empty path would name the current directory's file.
+  if (auto known = require_checkout(checkout); !known) return known.error();
   auto file = TomlFile::load(checkout / kProjectConfigFile, std::string(kProjectConfigFile));
   if (!file) {
     if (file.error().kind() != ErrorKind::not_found) return file.error();

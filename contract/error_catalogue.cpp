@@ -45,6 +45,8 @@ constexpr auto kRows = std::to_array<ErrorEntry>({
      failed},
     {"checkout_broken", "A worktree's directory is there, but it is no checkout any more: its .git is gone, or git does not list it.",
      "Save what is in it, then repair it with `git worktree repair` or remove the directory.", "", refused},
+    {"checkout_needed", "The command is about a checkout, and the repository is bare.",
+     "Run it inside one of the repository's worktrees, or name one with -C DIR.", "", usage},
     {"client_gone", "The client went away before it had its answer.", "Nothing is to be done.", "", failed},
     {"coding_unsupported", "The request uses a transfer coding that is not supported.", "Use chunked alone.", "",
      failed},

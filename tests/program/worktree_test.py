@@ -95,6 +95,19 @@ class Worktrees(ShopWorld):
             self.assertEqual(self.contract("create", "feature/login", expect=2)["error"]["id"], "config_invalid")
         self.assertEqual(self.worktrees(), [])
 
+    def test_in_a_bare_repository_no_file_of_the_callers_directory_is_read_or_written(self):
+        bare = self.directory / "bare.git"
+        self.git("clone", "--quiet", "--bare", self.main, bare)
+        elsewhere = self.directory / "elsewhere"
+        elsewhere.mkdir()
+        self.hedge.run("-C", bare, "init", cwd=elsewhere, expect=2)
+        self.assertEqual(list(elsewhere.iterdir()), [])
+        shutil.copy(self.main / "hedge.toml", elsewhere)
+        for verb in (["init"], ["config"], ["create", "feature/login"]):
+            done = self.hedge.run("-C", bare, *verb, cwd=elsewhere, expect=2)
+            self.assertIn("[checkout_needed]", done.stderr)
+        self.assertEqual(self.worktrees(), [])
+
     def test_a_hostname_is_the_same_in_whatever_case_it_is_configured(self):
         self.hedge.start_edge()
         config = self.main / "hedge.toml"
