@@ -53,7 +53,7 @@ class DatabaseKindTest : public ::testing::Test {
     kind().publish(input(), out);
     return out;
   }
-  std::string outline(const char* name) { return values().at(name); }
+  std::string outline(const char* name) { return values().at(name).outline(); }
   std::vector<ResourceSpec> plan() { return kind().plan(input(), {}).value(); }
 
   test::TemporaryDirectory directory_;
