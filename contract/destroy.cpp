@@ -7,6 +7,7 @@
 #include "contract/verbs.h"
 #include "contract/worktree_lookup.h"
 #include "worktree/destroy_rehearsal.h"
+#include "worktree/git/checkout_info.h"
 
 namespace hedge::contract {
 namespace {
@@ -80,6 +81,19 @@ Result<void> rehearse(const Instruments& tools, const worktree::WorktreeRecord& 
   return {};
 }
 
+// The slug of feature/x is what another branch, feature-x, may be called. Whoever destroys that one twice, or before
+// it has a worktree, must not hit this one.
+Result<void> refuse_mere_slug(const Instruments& tools, const worktree::WorktreeRecord& record,
+                              const std::string& name) {
+  if (name.empty() || name == record.branch || name == record.id || record.branch.empty()) return {};
+  const auto checkout = worktree::inspect_checkout(tools.git, record.path);
+  if (checkout && checkout->branch == name) return {};
+  return Error(ErrorKind::refused, "no branch \"" + printable(name) + "\" has a worktree; it is only the short name of the one of " +
+                                       printable(record.branch))
+      .with_id("worktree_ambiguous")
+      .with_hint("to destroy it, name its branch, " + printable(record.branch) + ", or its id, " + record.id);
+}
+
 Result<void> destroy_into(const Instruments& tools, const std::filesystem::path& caller, const DestroyOptions& options,
                           ContractResult& result) {
   const auto find_place = options.rehearsal == Rehearsal::yes ? worktree::locate : worktree::locate_and_follow;
@@ -94,6 +108,7 @@ Result<void> destroy_into(const Instruments& tools, const std::filesystem::path&
     conclude_destroyed(result);
     return {};
   }
+  if (auto meant = refuse_mere_slug(tools, *record, options.branch); !meant) return meant;
   result.workspace = workspace_facts(*record);
   if (options.rehearsal == Rehearsal::yes) return rehearse(tools, *record, options.how, result);
   auto done = tools.lifecycle.destroy(*record, options.how);

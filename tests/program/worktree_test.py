@@ -164,6 +164,8 @@ class Worktrees(ShopWorld):
             gone = self.contract("destroy", branch)
             self.assertEqual((gone["status"], gone["workspace"]["path"]), ("destroyed", one["workspace"]["path"]))
             told.remove(one)
+            if branch == "feature-foo":
+                self.assertEqual(self.contract("destroy", branch, expect=2)["error"]["id"], "worktree_ambiguous")
             self.assertEqual([other["workspace"]["path"] for other in told if not Path(other["workspace"]["path"]).is_dir()], [])
 
     def test_names_that_git_refuses_are_usage_errors(self):

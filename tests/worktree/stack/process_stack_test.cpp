@@ -207,7 +207,7 @@ TEST_F(ProcessStackTest, K07_a_process_that_answers_with_errors_is_not_ready) {
   spec_.processes[0].port = free_port();
   spec_.processes[0].port_variable = "PORT";
   spec_.processes[0].ready_path = "/";
-  spec_.processes[0].ready_limit = 2s;
+  spec_.processes[0].ready_limit = 8s;
   const auto change = stack().converge();
   ASSERT_FALSE(change);
   EXPECT_EQ(change.error().id(), "process_not_ready");
