@@ -80,6 +80,11 @@ WorkspaceFacts workspace_facts(const worktree::WorktreeRecord& record) {
   return facts;
 }
 
+void expect_start(Subject& subject) {
+  constexpr std::chrono::seconds kStartLimit{30};
+  if (subject.config.stack.runtime == config::StackRuntime::compose) subject.start_limit = kStartLimit;
+}
+
 WorkspaceFacts workspace_facts(const Subject& subject) {
   WorkspaceFacts facts = workspace_facts(subject.record);
   if (!subject.checkout.top.empty()) {

@@ -34,6 +34,10 @@ Result<EdgeAnswer> fetch(const AnswerQuestion& question, const router::EdgeListe
 
 bool is_not_yet_picked_up(const Result<EdgeAnswer>& answer) { return answer && answer->hedge_error == "route_unknown"; }
 
+bool is_not_yet_listening(const Result<EdgeAnswer>& answer) {
+  return answer && answer->hedge_error == "upstream_refused";
+}
+
 CheckOutcome of_edge_error(const AnswerQuestion& question, const std::string& id) {
   if (id == "upstream_refused") {
     return fail(ErrorKind::unavailable, "nothing listens on the application's port", "app_not_listening");
@@ -69,9 +73,14 @@ CheckOutcome ask_application(const AnswerQuestion& question, const router::EdgeS
   if (listener == nullptr) {
     return CheckOutcome::unknown(Error(ErrorKind::unavailable, "the edge listens nowhere").with_id("edge_unresponsive"));
   }
-  const auto deadline = std::chrono::steady_clock::now() + kPickUpLimit;
+  const auto start = std::chrono::steady_clock::now();
+  const auto is_worth_waiting = [&](const Result<EdgeAnswer>& answer) {
+    const auto waited = std::chrono::steady_clock::now() - start;
+    return (is_not_yet_picked_up(answer) && waited < kPickUpLimit) ||
+           (is_not_yet_listening(answer) && waited < question.start_limit);
+  };
   Result<EdgeAnswer> answer = fetch(question, *listener);
-  while (is_not_yet_picked_up(answer) && std::chrono::steady_clock::now() < deadline) {
+  while (is_worth_waiting(answer)) {
     std::this_thread::sleep_for(kPickUpPause);
     answer = fetch(question, *listener);
   }

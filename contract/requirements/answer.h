@@ -17,6 +17,7 @@ struct AnswerQuestion {
   std::string nonce;           // the worktree's
   bool body_is_nonce = false;  // the body must be the nonce
   std::chrono::milliseconds limit{5000};
+  std::chrono::milliseconds start_limit{0};  // until it listens, counted from the first question
 };
 
 // pass: an answer below 500 from this very worktree. Else fail with one of

@@ -43,6 +43,7 @@ CheckOutcome check_answer(const CheckContext& context) {
   question.nonce = context.subject.record.nonce;
   question.body_is_nonce = app.health_nonce;
   question.limit = app.health_timeout;
+  question.start_limit = context.subject.start_limit;
   return ask_application(question, *context.observations.edge);
 }
 
