@@ -71,7 +71,11 @@ class EnvFile final : public Resource {
 
   Result<Change> remove() override {
     // A link, or a file of the repository's, is none of ours.
-    if (!path_exists(path()) || !require_safe()) return Change{kind(), name(), Action::none, {}};
+    if (!path_exists(path())) return Change{kind(), name(), Action::none, {}};
+    if (auto safe = require_safe(); !safe) {
+      const bool is_told = safe.error().id().starts_with("env_file_");
+      return is_told ? Result<Change>(Change{kind(), name(), Action::none, {}}) : safe.error();
+    }
     auto content = load();
     if (!content) return content.error();
     auto own = format_variable("HEDGE_ID", record_.id);
@@ -111,9 +115,9 @@ class EnvFile final : public Resource {
           .with_id("env_file_symlink")
           .with_hint("remove the link, or set env.file to another name");
     }
-    const auto tracked = git_.run(record_.path, {"ls-files", "--error-unmatch", "--", ":(literal)" + file_});
+    const auto tracked = git_.output(record_.path, {"ls-files", "-z", "--", ":(literal)" + file_});
     if (!tracked) return tracked.error();
-    if (!tracked->ok()) return {};
+    if (tracked->empty()) return {};
     return Error(ErrorKind::refused,
                  file_ + " is tracked by git, and would be committed with this worktree's secrets")
         .with_id("env_file_tracked")
@@ -121,7 +125,7 @@ class EnvFile final : public Resource {
   }
 
   Result<bool> is_ignored() {
-    const auto output = git_.run(record_.path, {"check-ignore", "--quiet", "--", file_});
+    const auto output = git_.ask(record_.path, {"check-ignore", "--quiet", "--", file_});
     if (!output) return output.error();
     return output->ok();
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <system_error>
 
 #include "base/digest.h"
 #include "base/text.h"
@@ -80,6 +81,14 @@ std::vector<std::pair<std::string, std::string>> cookie_names(const std::string&
   std::vector<std::pair<std::string, std::string>> out;
   for (const std::string& purpose : rules.cookies) out.emplace_back(purpose, prefix + "_" + purpose);
   return out;
+}
+
+// The template may go through a symbolic link, and git knows a worktree by where it is. The last component is ours to
+// make, so a link that stands there already is not followed.
+std::filesystem::path without_links(const std::filesystem::path& path) {
+  std::error_code failure;
+  const std::filesystem::path parent = std::filesystem::weakly_canonical(path.parent_path(), failure);
+  return failure ? path : parent / path.filename();
 }
 
 std::string directory_text(const NameRules& rules, std::string_view repo, std::string_view app,
@@ -164,7 +173,7 @@ Result<std::filesystem::path> derive_directory(const std::filesystem::path& anch
   if (repo.size() > 4 && repo.ends_with(".git")) repo.resize(repo.size() - 4);
   while (true) {
     std::filesystem::path path =
-        (anchor / directory_text(rules, repo, app_part(app), slug)).lexically_normal();
+        without_links((anchor / directory_text(rules, repo, app_part(app), slug)).lexically_normal());
     if (path.string().size() <= kMaxDirectoryBytes) return path;
     const std::size_t excess = path.string().size() - kMaxDirectoryBytes;
     const bool is_in_template = rules.directory.find("{repo}") != std::string::npos;

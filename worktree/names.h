@@ -74,8 +74,8 @@ struct SlugRequest {
 // kMaxInstanceBytes).
 Result<std::string> choose_slug(const SlugRequest& request);
 
-// The directory of a worktree: the template beside `anchor` (the main checkout, or a bare repository), with
-// {repo} cut where the path would be too long. Errors: invalid_input `path_too_long`, if not even that brings
+// The directory of a worktree: the template beside `anchor` (the main checkout, or a bare repository), its parent free
+// of symbolic links, with {repo} cut where the path would be too long. Errors: invalid_input `path_too_long`, if not even that brings
 // it to kMaxDirectoryBytes.
 Result<std::filesystem::path> derive_directory(const std::filesystem::path& anchor, std::string_view app,
                                                std::string_view slug, const NameRules& rules = {});

@@ -1,7 +1,5 @@
 #include "worktree/occupant.h"
 
-#include <algorithm>
-
 #include "base/file.h"
 #include "worktree/identity.h"
 
@@ -11,8 +9,7 @@ Result<Place> look_at_place(Git& git, const WorktreeRecord& record) {
   auto worktrees = list_worktrees(git, record.repository);
   if (!worktrees) return worktrees.error();
   Place place;
-  const auto found = std::ranges::find(*worktrees, record.path, &ListedWorktree::path);
-  if (found != worktrees->end()) place.listed = *found;
+  if (const ListedWorktree* found = find_listed(*worktrees, record.path)) place.listed = *found;
   if (!path_exists(record.path)) return place;
   const bool never_finished = record.git_dir.empty();
   const bool is_half_made =

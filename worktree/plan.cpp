@@ -64,7 +64,7 @@ Result<std::vector<std::string>> find_changed_paths(Git& git, const WorktreeReco
   const auto& place = has_checkout ? record.path : record.repository;
   const std::string head = has_checkout ? "HEAD" : record.base;
   if (!has_main) return paths;
-  const auto base = git.run(place, {"merge-base", worktrees->front().head, head});
+  const auto base = git.ask(place, {"merge-base", worktrees->front().head, head});
   if (!base) return base.error();
   if (!base->ok()) return paths;  // no common history: nothing to compare with
   std::vector<std::string> diff{"diff", "--name-only", "-z", std::string(trim(base->out))};

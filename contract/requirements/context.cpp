@@ -34,12 +34,16 @@ Requirement checkout_requirement(const CheckContext& context) {
 Requirement identity_requirement(const CheckContext& context) {
   return {"git.identity", "git knows who commits", Severity::optional, {"git.checkout"}, [&context] {
             // useConfigOnly: an address made up from the host's name is no identity.
-            auto said = context.tools.git.run(context.subject.record.path,
-                                              {"-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT"});
+            constexpr int kFatal = 128;  // how git ends where it has no identity
+            const std::vector<std::string> question{"-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT"};
+            auto said = context.tools.git.run(context.subject.record.path, question);
             if (!said) return CheckOutcome::unknown(said.error());
             if (said->ok()) return CheckOutcome::pass();
+            Error failure = worktree::git_error(question, *said);
+            if (said->exit_code != kFatal) return CheckOutcome::unknown(std::move(failure));
             return CheckOutcome::fail(Error(ErrorKind::not_found, "git has no user.name and user.email")
-                                          .with_id("git_identity_missing"));
+                                          .with_id("git_identity_missing")
+                                          .with_cause(std::move(failure)));
           }};
 }
 

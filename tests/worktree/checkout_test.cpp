@@ -54,6 +54,39 @@ TEST_F(CheckoutTest, ASecondRunChangesNothing) {
   EXPECT_EQ(read_text(first->record.path / ".env.hedge"), env);
 }
 
+// A large disk elsewhere, which the template reaches through a link.
+TEST_F(CheckoutTest, BelowASymbolicLinkIsMadeLockedFoundAgainAndDestroyed) {
+  fs::create_directories(world_.root() / "disk");
+  fs::create_directory_symlink(world_.root() / "disk", world_.root() / "trees");
+  manager_.config.app.directory = "../trees/{slug}";
+  const auto first = manager_.create(repository_, "x");
+  ASSERT_TRUE(first) << first.error().to_string();
+  EXPECT_EQ(first->record.path, world_.root() / "disk/x");
+  EXPECT_EQ(lock_reason(world_.root() / "disk/x"), kOurLockReason);
+  const auto second = manager_.create(repository_, "x");
+  ASSERT_TRUE(second) << second.error().to_string();
+  EXPECT_EQ(second->record.id, first->record.id);
+  const auto report = manager_.destroy(repository_, "x");
+  ASSERT_TRUE(report) << report.error().to_string();
+  EXPECT_TRUE(report->removal.survivors.empty());
+  EXPECT_TRUE(fs::is_empty(world_.root() / "disk"));
+}
+
+TEST_F(CheckoutTest, MovedToAnotherDiskAndLinkedBackIsStillItself) {
+  manager_.config.app.directory = "../trees/{slug}";
+  const auto first = manager_.create(repository_, "x");
+  ASSERT_TRUE(first) << first.error().to_string();
+  fs::rename(world_.root() / "trees", world_.root() / "disk");
+  fs::create_directory_symlink(world_.root() / "disk", world_.root() / "trees");
+  const auto second = manager_.create(repository_, "x");
+  ASSERT_TRUE(second) << second.error().to_string();
+  EXPECT_EQ(second->record.id, first->record.id);
+  const auto report = manager_.destroy(repository_, "x");
+  ASSERT_TRUE(report) << report.error().to_string();
+  EXPECT_TRUE(report->removal.survivors.empty());
+  EXPECT_TRUE(fs::is_empty(world_.root() / "disk"));
+}
+
 TEST_F(CheckoutTest, StartsWhereItIsTold) {
   const std::string first = world_.git(repository_, {"rev-parse", "HEAD"});
   world_.commit_file(repository_, "later", "x");

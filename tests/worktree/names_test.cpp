@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "tests/support/temporary_directory.h"
 
 namespace hedge::worktree {
 namespace {
@@ -162,6 +163,22 @@ TEST(Directory, W20_StaysWithinAHundredBytes) {
   const auto hopeless = derive_directory("/" + std::string(94, 'p') + "/shop", "shop", slug);
   ASSERT_FALSE(hopeless);
   EXPECT_EQ(hopeless.error().id(), "path_too_long");
+}
+
+TEST(Directory, ThroughASymbolicLinkIsWhereTheLinkLeads) {
+  const hedge::test::TemporaryDirectory directory;
+  std::filesystem::create_directories(directory / "big/disk");
+  std::filesystem::create_directory_symlink(directory / "big/disk", directory / "trees");
+  NameRules rules;
+  rules.directory = "../trees/new/{slug}";
+  EXPECT_EQ(*derive_directory(directory / "shop", "shop", "x", rules), directory / "big/disk/new/x");
+}
+
+TEST(Directory, ThatIsASymbolicLinkItselfIsNotFollowed) {
+  const hedge::test::TemporaryDirectory directory;
+  std::filesystem::create_directories(directory / "somebody");
+  std::filesystem::create_directory_symlink(directory / "somebody", directory / "shop.x");
+  EXPECT_EQ(*derive_directory(directory / "shop", "shop", "x"), directory / "shop.x");
 }
 
 TEST(Directory, OfABareRepositoryDropsItsSuffix) {

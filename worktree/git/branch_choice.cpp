@@ -8,10 +8,13 @@
 namespace hedge::worktree {
 namespace {
 
+std::vector<std::string> commit_question(const std::string& reference) {
+  return {"rev-parse", "--verify", "--quiet", "--end-of-options", reference + "^{commit}"};
+}
+
 Result<std::optional<std::string>> find_commit(Git& git, const CheckoutInfo& caller,
                                                const std::string& reference) {
-  const auto output = git.run(
-      place_of(caller), {"rev-parse", "--verify", "--quiet", "--end-of-options", reference + "^{commit}"});
+  const auto output = git.ask(place_of(caller), commit_question(reference));
   if (!output) return output.error();
   if (!output->ok()) return std::optional<std::string>();
   return std::optional<std::string>(trim(output->out));
@@ -34,7 +37,7 @@ Result<std::vector<std::string>> remotes_with(Git& git, const CheckoutInfo& call
 }
 
 Result<void> require_valid_name(Git& git, const CheckoutInfo& caller, const std::string& branch) {
-  const auto output = git.run(place_of(caller), {"check-ref-format", "refs/heads/" + branch});
+  const auto output = git.ask(place_of(caller), {"check-ref-format", "refs/heads/" + branch});
   if (!output) return output.error();
   // A leading dash is a valid ref that every command line takes for an option.
   if (output->ok() && !branch.starts_with('-') && branch != "HEAD") return {};
@@ -45,14 +48,19 @@ Result<void> require_valid_name(Git& git, const CheckoutInfo& caller, const std:
 
 Result<BranchChoice> choose_new(Git& git, const CheckoutInfo& caller, const std::string& from) {
   const std::string start = from.empty() ? "HEAD" : from;
-  auto commit = find_commit(git, caller, start);
-  if (!commit) return commit.error();
-  if (commit->has_value()) return BranchChoice{BranchOrigin::ours, **commit, {}};
+  const std::vector<std::string> question = commit_question(start);
+  // What the user named may be something else than a commit, and git says so: no failure of git's.
+  const auto output = from.empty() ? git.ask(place_of(caller), question) : git.run(place_of(caller), question);
+  if (!output) return output.error();
+  if (output->ok()) return BranchChoice{BranchOrigin::ours, std::string(trim(output->out)), {}};
+  if (output->exit_code != 1) return git_error(question, *output);
   const std::string text =
       from.empty() ? "the repository has no commit yet" : "there is no commit " + printable(from);
-  return Error(ErrorKind::invalid_input, text)
-      .with_id("ref_not_found")
-      .with_hint(from.empty() ? "commit something first" : "`git fetch` may bring it");
+  Error error = Error(ErrorKind::invalid_input, text)
+                    .with_id("ref_not_found")
+                    .with_hint(from.empty() ? "commit something first" : "`git fetch` may bring it");
+  if (output->err.empty()) return error;
+  return std::move(error).with_cause(git_error(question, *output));
 }
 
 }  // namespace

@@ -102,14 +102,14 @@ class BranchResource final : public Resource {
 
   Result<std::string> find_tip() {
     const auto output =
-        git_.run(repository_, {"rev-parse", "--verify", "--quiet", reference() + "^{commit}"});
+        git_.ask(repository_, {"rev-parse", "--verify", "--quiet", reference() + "^{commit}"});
     if (!output) return output.error();
     return output->ok() ? std::string(trim(output->out)) : std::string();
   }
 
   Result<std::string> configured_remote() {
     const auto output =
-        git_.run(repository_, {"config", "--get", "branch." + parameters_.branch + ".remote"});
+        git_.ask(repository_, {"config", "--get", "branch." + parameters_.branch + ".remote"});
     if (!output) return output.error();
     return std::string(trim(output->out));
   }

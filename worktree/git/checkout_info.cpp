@@ -1,5 +1,6 @@
 #include "worktree/git/checkout_info.h"
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
@@ -18,12 +19,6 @@ std::string short_branch(std::string_view ref) {
   return std::string(ref);
 }
 
-fs::path canonical_or_same(const fs::path& path) {
-  std::error_code failure;
-  fs::path canonical = fs::weakly_canonical(path, failure);
-  return failure ? path : canonical;
-}
-
 Error not_a_repository(const fs::path& directory) {
   return Error(ErrorKind::not_found, directory.string() + " is not inside a git repository")
       .with_id("not_a_repository")
@@ -36,28 +31,34 @@ Result<fs::path> ask_path(Git& git, const fs::path& directory, const char* what)
   auto text = git.output(directory, {"rev-parse", "--path-format=absolute", what});
   if (!text) return text.error();
   if (text->ends_with('\n')) text->pop_back();
-  return canonical_or_same(*text);
+  return resolve_links(*text);
 }
+
+constexpr int kFatal = 128;  // git's exit code where it stands in no repository, or in one without files
 
 // The usual case in one process: a checkout whose paths are free of newlines. False: ask one by one.
 Result<bool> ask_at_once(Git& git, const fs::path& directory, CheckoutInfo& info) {
   constexpr std::size_t kLines = 4;  // three paths and what follows the last newline
-  const auto output = git.run(
-      directory, {"rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel"});
+  const std::vector<std::string> question{"rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir",
+                                          "--show-toplevel"};
+  const auto output = git.run(directory, question);
   if (!output) return output.error();
+  if (!output->ok() && output->exit_code != kFatal) return git_error(question, *output);
   const auto lines = split(output->out, '\n');
   if (!output->ok() || lines.size() != kLines) return false;
-  info.git_dir = canonical_or_same(lines[0]);
-  info.repository = canonical_or_same(lines[1]);
-  info.top = canonical_or_same(lines[2]);
+  info.git_dir = resolve_links(lines[0]);
+  info.repository = resolve_links(lines[1]);
+  info.top = resolve_links(lines[2]);
   return true;
 }
 
 Result<void> ask_one_by_one(Git& git, const fs::path& directory, CheckoutInfo& info) {
-  const auto inside = git.run(directory, {"rev-parse", "--is-bare-repository", "--is-inside-work-tree"});
+  const std::vector<std::string> question{"rev-parse", "--is-bare-repository", "--is-inside-work-tree"};
+  const auto inside = git.run(directory, question);
   if (!inside) return inside.error();
+  if (!inside->ok() && inside->exit_code != kFatal) return git_error(question, *inside);
   // Everything that is wrong with a repository makes this fail; that there is none is by far the usual case.
-  if (!inside->ok()) return not_a_repository(directory).with_cause(git_error({"rev-parse"}, *inside));
+  if (!inside->ok()) return not_a_repository(directory).with_cause(git_error(question, *inside));
   auto git_dir = ask_path(git, directory, "--git-dir");
   auto common = ask_path(git, directory, "--git-common-dir");
   if (!git_dir) return git_dir.error();
@@ -73,6 +74,12 @@ Result<void> ask_one_by_one(Git& git, const fs::path& directory, CheckoutInfo& i
 
 }  // namespace
 
+fs::path resolve_links(const fs::path& path) {
+  std::error_code failure;
+  fs::path canonical = fs::weakly_canonical(path, failure);
+  return failure ? path : canonical;
+}
+
 Result<CheckoutInfo> inspect_checkout(Git& git, const fs::path& directory) {
   CheckoutInfo info;
   auto is_known = ask_at_once(git, directory, info);
@@ -81,10 +88,10 @@ Result<CheckoutInfo> inspect_checkout(Git& git, const fs::path& directory) {
     if (auto asked = ask_one_by_one(git, directory, info); !asked) return asked.error();
   }
   info.kind = info.git_dir == info.repository ? WorktreeKind::main : WorktreeKind::linked;
-  const auto branch = git.run(directory, {"symbolic-ref", "--quiet", "HEAD"});
+  const auto branch = git.ask(directory, {"symbolic-ref", "--quiet", "HEAD"});
   if (!branch) return branch.error();
   if (branch->ok()) info.branch = short_branch(trim(branch->out));
-  const auto head = git.run(directory, {"rev-parse", "--verify", "--quiet", "HEAD^{commit}"});
+  const auto head = git.ask(directory, {"rev-parse", "--verify", "--quiet", "HEAD^{commit}"});
   if (!head) return head.error();
   if (head->ok()) info.head = std::string(trim(head->out));
   return info;
@@ -92,7 +99,7 @@ Result<CheckoutInfo> inspect_checkout(Git& git, const fs::path& directory) {
 
 Result<CheckoutInfo> inspect_exactly(Git& git, const fs::path& directory) {
   auto info = inspect_checkout(git, directory);
-  const bool is_elsewhere = info && info->top != canonical_or_same(directory);
+  const bool is_elsewhere = info && info->top != resolve_links(directory);
   const bool is_nowhere = !info && info.error().id() == "not_a_repository" && path_exists(directory);
   if (!is_elsewhere && !is_nowhere) return info;
   const std::string where = is_elsewhere ? ", git would take it for " + info->top.string() : std::string();
@@ -107,7 +114,7 @@ fs::path named_git_dir(const fs::path& top) {
   const auto content = read_file(top / ".git", kMaxGitFile);
   if (!content || !content->starts_with(kPrefix)) return {};
   const fs::path named(trim(std::string_view(*content).substr(kPrefix.size())));
-  return canonical_or_same((top / named).lexically_normal());
+  return resolve_links((top / named).lexically_normal());
 }
 
 Result<std::vector<ListedWorktree>> list_worktrees(Git& git, const fs::path& repository) {
@@ -122,7 +129,7 @@ Result<std::vector<ListedWorktree>> list_worktrees(Git& git, const fs::path& rep
         space == std::string_view::npos ? std::string_view() : attribute.substr(space + 1);
     if (name == "worktree") {
       worktrees.emplace_back();
-      worktrees.back().path = canonical_or_same(fs::path(value));
+      worktrees.back().path = resolve_links(fs::path(value));
     }
     if (worktrees.empty()) continue;
     ListedWorktree& current = worktrees.back();
@@ -135,6 +142,11 @@ Result<std::vector<ListedWorktree>> list_worktrees(Git& git, const fs::path& rep
   return worktrees;
 }
 
+const ListedWorktree* find_listed(const std::vector<ListedWorktree>& worktrees, const fs::path& path) {
+  const auto found = std::ranges::find(worktrees, resolve_links(path), &ListedWorktree::path);
+  return found == worktrees.end() ? nullptr : &*found;
+}
+
 Result<fs::path> find_main_checkout(Git& git, const fs::path& repository) {
   auto worktrees = list_worktrees(git, repository);
   if (!worktrees) return worktrees.error();
@@ -142,8 +154,9 @@ Result<fs::path> find_main_checkout(Git& git, const fs::path& repository) {
   // With --separate-git-dir, and for a submodule, git names the git directory itself: only the checkout knows
   // where it is.
   auto main = inspect_checkout(git, worktrees->front().path);
-  if (!main) return fs::path();
-  return main->top;
+  if (main) return main->top;
+  const bool is_gone = main.error().kind() == ErrorKind::not_found && main.error().id() != "git_unavailable";
+  return is_gone ? Result<fs::path>(fs::path()) : main.error();
 }
 
 }  // namespace hedge::worktree

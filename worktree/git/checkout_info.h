@@ -48,9 +48,15 @@ inline constexpr std::string_view kOurLockReason = "hedge";
 inline constexpr std::string_view kHalfMadeLockReason =
     "initializing";  // git's own, while `worktree add` runs
 
+// Where a path leads, whatever links it goes through; what does not exist is kept as it is written. Git lists
+// worktrees by it.
+std::filesystem::path resolve_links(const std::filesystem::path& path);
+
 // All worktrees of a repository as git knows them; the first is the main one. Source: git-worktree(1),
 // porcelain format.
 Result<std::vector<ListedWorktree>> list_worktrees(Git& git, const std::filesystem::path& repository);
+// The one at `path`, or null. Lifetime: as `worktrees`.
+const ListedWorktree* find_listed(const std::vector<ListedWorktree>& worktrees, const std::filesystem::path& path);
 // The main checkout's top level; empty for a bare repository.
 Result<std::filesystem::path> find_main_checkout(Git& git, const std::filesystem::path& repository);
 

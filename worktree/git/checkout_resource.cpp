@@ -154,8 +154,9 @@ class CheckoutResource final : public Resource {
     auto worktrees = list_worktrees(git_, record_.repository);
     if (!worktrees) return worktrees.error();
     Situation situation;
+    const ListedWorktree* own = find_listed(*worktrees, record_.path);
     for (const ListedWorktree& worktree : *worktrees) {
-      if (worktree.path == record_.path) {
+      if (&worktree == own) {
         situation.listed = worktree;
       } else if (!worktree.branch.empty() && worktree.branch == record_.branch) {
         situation.elsewhere = worktree.path;
@@ -238,9 +239,9 @@ class CheckoutResource final : public Resource {
     auto unclaimed = is_unclaimed();
     if (!unclaimed) return unclaimed.error();
     if (!*unclaimed) return true;
-    const auto status = git_.run(record_.path, {"status", "--porcelain", "-z", "--untracked-files=no"});
+    const auto status = git_.output(record_.path, {"status", "--porcelain", "-z", "--untracked-files=no"});
     if (!status) return status.error();
-    return status->ok() && status->out.empty();
+    return status->empty();
   }
 
   // Made by an unfinished run of ours, and never used by anybody since it has no identity yet.

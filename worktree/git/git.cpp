@@ -71,6 +71,19 @@ Result<std::string> Git::line(const std::filesystem::path& directory, std::vecto
   return text->substr(0, text->find('\n'));
 }
 
+Result<CommandOutput> Git::ask(const std::filesystem::path& directory, std::vector<std::string> arguments,
+                               const Extras& extras) {
+  auto output = run_with(directory, arguments, extras);
+  if (!output) return output;
+  const bool is_no = output->exit_code == 1 && output->err.empty();
+  if (!output->ok() && !is_no) return git_error(arguments, *output);
+  return output;
+}
+
+Result<CommandOutput> Git::ask(const std::filesystem::path& directory, std::vector<std::string> arguments) {
+  return ask(directory, std::move(arguments), Extras{});
+}
+
 Error git_error(const std::vector<std::string>& arguments, const CommandOutput& output) {
   const std::string said = tail_of(output.err.empty() ? output.out : output.err);
   return Error(ErrorKind::io, "git " + join(arguments, " ") + " failed with exit code " +

@@ -37,6 +37,12 @@ class Git {
   Result<CommandOutput> run_with(const std::filesystem::path& directory, std::vector<std::string> arguments,
                                  const Extras& extras);
 
+  // As run_with(), for a question whose answer is the exit code: 0 is yes, and 1 without a word is no. Errors:
+  // `git_failed` for all else, since git ends with 1 also where it could not find out.
+  Result<CommandOutput> ask(const std::filesystem::path& directory, std::vector<std::string> arguments,
+                            const Extras& extras);
+  Result<CommandOutput> ask(const std::filesystem::path& directory, std::vector<std::string> arguments);
+
   const Environment& environment() const { return environment_; }
 
  private:

@@ -11,7 +11,7 @@ namespace {
 // True if the change of the whole branch, as one commit, is in `target` already: a squash merge.
 Result<bool> is_squashed_into(Git& git, const fs::path& repository, const std::string& branch,
                               const std::string& target) {
-  const auto base = git.run(repository, {"merge-base", target, branch});
+  const auto base = git.ask(repository, {"merge-base", target, branch});
   if (!base) return base.error();
   if (!base->ok()) return false;
   Git::Extras extras;
@@ -72,7 +72,7 @@ Result<bool> is_integrated(Git& git, const fs::path& repository, const std::stri
   auto targets = integration_targets(git, repository, branch);
   if (!targets) return targets.error();
   for (const std::string& target : *targets) {
-    const auto ancestor = git.run(repository, {"merge-base", "--is-ancestor", reference, target});
+    const auto ancestor = git.ask(repository, {"merge-base", "--is-ancestor", reference, target});
     if (!ancestor) return ancestor.error();
     if (ancestor->ok()) return true;
     auto picked = is_picked_into(git, repository, reference, target);

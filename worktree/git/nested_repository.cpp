@@ -85,11 +85,11 @@ Result<std::vector<std::string>> recorded_by_others(Git& git, const CheckoutInfo
   auto targets = integration_targets(git, checkout.repository, checkout.branch);
   if (!targets) return targets.error();
   for (const std::string& target : *targets) {
-    const auto commit = git.run(checkout.top, {"rev-parse", "--verify", "--quiet", target + ":" + path});
+    const auto commit = git.ask(checkout.top, {"rev-parse", "--verify", "--quiet", target + ":" + path});
     if (!commit) return commit.error();
     if (!commit->ok()) continue;
     const std::string hash(trim(commit->out));
-    const auto present = git.run(nested.checkout.top, {"cat-file", "-e", hash + "^{commit}"});
+    const auto present = git.ask(nested.checkout.top, {"cat-file", "-e", hash});
     if (!present) return present.error();
     if (present->ok()) append_lines(hash, known);
   }
@@ -139,7 +139,7 @@ Result<void> add_left_behind(Git& git, const fs::path& modules, const fs::path& 
     nested.label = place.lexically_relative(modules).string();
     nested.checkout.git_dir = place;
     nested.checkout.repository = place;
-    const auto at = git.run_with(place, {"rev-parse", "--verify", "--quiet", "HEAD^{commit}"}, place_of(nested));
+    const auto at = git.ask(place, {"rev-parse", "--verify", "--quiet", "HEAD^{commit}"}, place_of(nested));
     if (!at) return at.error();
     if (at->ok()) nested.checkout.head = std::string(trim(at->out));
     found.push_back(std::move(nested));

@@ -108,8 +108,11 @@ Result<std::vector<std::string>> find_overlooked_changes(Git& git, const Checkou
   PrivateIndex index(git, checkout);
   if (auto filled = index.output({"update-index", "-z", "--index-info"}, index_info(*entries)); !filled)
     return filled.error();
-  // Its exit code says that something differs; what it is comes next.
-  if (auto refreshed = index.run({"update-index", "-q", "--refresh"}); !refreshed) return refreshed.error();
+  // Its exit code 1 says that something differs; what it is comes next.
+  const std::vector<std::string> refresh{"update-index", "-q", "--refresh"};
+  const auto refreshed = index.run(refresh);
+  if (!refreshed) return refreshed.error();
+  if (refreshed->exit_code > 1 || !refreshed->err.empty()) return git_error(refresh, *refreshed);
   auto names = index.output({"diff-files", "--name-only", "-z", "--ignore-submodules=none"});
   if (!names) return names.error();
   for (const std::string_view path : split(*names, '\0')) {

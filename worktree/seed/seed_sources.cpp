@@ -12,8 +12,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kMaxIncluded = 10000;
-constexpr int kNothingIgnored =
-    1;  // git-check-ignore(1): exit code 1 means that none of the paths is ignored
 
 std::string nul_separated(const std::vector<std::string>& paths) {
   std::string out;
@@ -38,9 +36,8 @@ Result<std::vector<std::string>> keep_ignored(Git& git, const fs::path& top,
   Git::Extras extras;
   extras.input = nul_separated(paths);
   const std::vector<std::string> arguments{"check-ignore", "-z", "--stdin"};
-  const auto output = git.run_with(top, arguments, extras);
+  const auto output = git.ask(top, arguments, extras);  // a no: none of them is ignored
   if (!output) return output.error();
-  if (!output->ok() && output->exit_code != kNothingIgnored) return git_error(arguments, *output);
   return from_nul_separated(output->out);
 }
 
