@@ -1,4 +1,6 @@
 // hedge up, hedge down: the stack alone.
+#include <algorithm>
+
 #include "contract/assess.h"
 #include "contract/stopwatch.h"
 #include "contract/verbs.h"
@@ -56,6 +58,22 @@ Result<void> start(const Instruments& tools, Subject& subject, const PowerOption
   return {};
 }
 
+// What was started, which hedge.toml may ask for no longer, or as something else; and what it asks for now, which
+// somebody may have started by hand.
+Result<std::vector<ResourceSpec>> stacks_to_stop(const Instruments& tools, const Subject& subject) {
+  auto entries = tools.ledger.load(subject.record.id);
+  if (!entries) return entries.error();
+  std::vector<ResourceSpec> stacks;
+  for (const worktree::LedgerEntry& entry : *entries) {
+    if (entry.spec.kind == "stack") stacks.push_back(entry.spec);
+  }
+  for (const ResourceSpec& step : subject.plan.steps) {
+    const bool is_recorded = std::ranges::find(stacks, step.name, &ResourceSpec::name) != stacks.end();
+    if (step.kind == "stack" && !is_recorded) stacks.push_back(step);
+  }
+  return stacks;
+}
+
 Result<void> stop(const Instruments& tools, const Subject& subject, ContractResult& result) {
   auto lock = tools.locks.lock_work(subject.record.id);
   if (!lock) return lock.error();
@@ -65,8 +83,9 @@ Result<void> stop(const Instruments& tools, const Subject& subject, ContractResu
   if (auto poked = edge.poke(); !poked) {
     result.warnings.push_back({std::string(id_of(poked.error())), poked.error().to_string()});
   }
-  for (const ResourceSpec& step : subject.plan.steps) {
-    if (step.kind != "stack") continue;
+  const auto stacks = stacks_to_stop(tools, subject);
+  if (!stacks) return stacks.error();
+  for (const ResourceSpec& step : *stacks) {
     auto resource = tools.kinds.make(step, subject.record);
     if (!resource) return resource.error();
     auto* stack = dynamic_cast<worktree::Stack*>(resource->get());

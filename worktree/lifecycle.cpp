@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 #include "base/file.h"
@@ -73,8 +74,8 @@ Result<void> Lifecycle::follow_branches(const std::filesystem::path& repository)
   if (!listed) return listed.error();
   for (const WorktreeRecord& record : *records) {
     const WorktreeRecord now = find_moved(parts_.git, record);
-    const auto place = std::ranges::find(*listed, now.path, &ListedWorktree::path);
-    const bool is_elsewhere = place != listed->end() && !record.git_dir.empty() && !place->branch.empty() &&
+    const ListedWorktree* place = find_listed(*listed, now.path);
+    const bool is_elsewhere = place != nullptr && !record.git_dir.empty() && !place->branch.empty() &&
                               place->branch != record.branch;
     if (!is_elsewhere || record.kind == WorktreeKind::main) continue;
     const auto standing = look_at_place(parts_.git, now);
@@ -210,6 +211,9 @@ Result<Lifecycle::CreateOutcome> Lifecycle::create(const WorktreeRecord& record,
   }
   if (auto touched = parts_.registry.touch(outcome.record.id); !touched) return touched.error();
   if (extent == Extent::part) return outcome;
+  auto settled = runner.settle_unplanned(outcome.record, plan);
+  if (!settled) return settled.error();
+  std::ranges::move(*settled, std::back_inserter(outcome.changes));
   outcome.record.state = WorktreeState::ready;
   if (auto updated = parts_.registry.update(outcome.record); !updated) return updated.error();
   return outcome;

@@ -58,8 +58,8 @@ class Lifecycle {
   enum class Forgetting { real, rehearsal };
   Result<bool> forget_unborn(const WorktreeRecord& record, Forgetting forgetting);
 
-  // Makes or mends everything in `plan`; after a whole plan the record is ready, after a part of one it stays
-  // as it was. Takes the worktree's lock. On failure what was made stays, in the ledger: a second run goes on
+  // Makes or mends everything in `plan`; after a whole plan what is in no step of it any more is settled (see
+  // Runner::settle_unplanned()) and the record is ready, after a part of one it stays as it was. Takes the worktree's lock. On failure what was made stays, in the ledger: a second run goes on
   // from there.
   enum class Extent { whole, part };
   struct CreateOutcome {

@@ -43,6 +43,10 @@ class Resource {
   virtual std::string name() const = 0;
   // Found by its path in the checkout alone: where another worktree has taken the place, it is that one's.
   virtual bool lives_in_checkout() const { return false; }
+  // Holds what nobody else has, a database or commits: it is removed with its worktree alone.
+  virtual bool holds_work() const { return false; }
+  // Nobody asks for it any more, and it holds work: what it has running ends, and everything it keeps stays.
+  virtual Result<Change> retire() { return Change{kind(), name(), Action::none, {}}; }
   virtual Result<Finding> check() = 0;
   virtual Result<Change> converge() = 0;
   virtual Result<Change> remove() = 0;

@@ -1,7 +1,9 @@
 #include "worktree/runner.h"
 
 #include <algorithm>
+#include <optional>
 
+#include "worktree/git/branch_resource.h"
 #include "worktree/git/checkout_resource.h"
 
 namespace hedge::worktree {
@@ -22,6 +24,19 @@ Error unknown_error(const ResourceSpec& spec, const Finding& finding) {
 
 bool means_server_is_down(const Error& error) {
   return error.kind() == ErrorKind::unavailable || error.kind() == ErrorKind::timed_out;
+}
+
+// What has to wait for something that could not be removed, and stays in the ledger with it.
+std::optional<Error> reason_to_keep(const ResourceSpec& spec, const RemovalReport& report) {
+  const bool only_debts =
+      std::ranges::all_of(report.survivors, [](const Survivor& survivor) { return survivor.is_debt; });
+  if (spec.kind == kCheckoutKind && !only_debts)
+    return Error(ErrorKind::refused, "kept, because something that lives in it could not be removed");
+  const bool is_checked_out = std::ranges::any_of(
+      report.survivors, [](const Survivor& survivor) { return survivor.spec.kind == kCheckoutKind; });
+  if (spec.kind == kBranchKind && is_checked_out)
+    return Error(ErrorKind::refused, "kept, because its checkout could not be removed");
+  return std::nullopt;
 }
 
 }  // namespace
@@ -115,17 +130,45 @@ Result<Change> Runner::remove(const WorktreeRecord& record, const ResourceSpec& 
   return change;
 }
 
+Result<Change> Runner::settle(const WorktreeRecord& record, const ResourceSpec& spec) {
+  const auto resource = kinds_.make(spec, record);
+  if (!resource) return resource.error();
+  if ((*resource)->holds_work()) return (*resource)->retire();
+  auto change = remove(record, spec);
+  if (!change && change.error().kind() != ErrorKind::cancelled)
+    (void)ledger_.failed(record.id, spec, EntryState::removing, change.error().to_string());
+  return change;
+}
+
+Result<std::vector<Change>> Runner::settle_unplanned(const WorktreeRecord& record,
+                                                     const std::vector<ResourceSpec>& plan) {
+  auto entries = ledger_.load(record.id);
+  if (!entries) return entries.error();
+  std::ranges::reverse(*entries);
+  std::vector<Change> changes;
+  for (const LedgerEntry& entry : *entries) {
+    const bool is_planned = std::ranges::any_of(plan, [&entry](const ResourceSpec& spec) {
+      return spec.kind == entry.spec.kind && spec.name == entry.spec.name;
+    });
+    if (is_planned) continue;
+    auto change = settle(record, entry.spec);
+    if (!change) {
+      return std::move(change).error().with_context(entry.spec.kind + " " + entry.spec.name +
+                                                    ", which hedge.toml asks for no longer");
+    }
+    changes.push_back(std::move(*change));
+  }
+  return changes;
+}
+
 Result<RemovalReport> Runner::remove_all(const WorktreeRecord& record, RemovalScope scope) {
   auto entries = ledger_.load(record.id);
   if (!entries) return entries.error();
   std::ranges::reverse(*entries);
   RemovalReport report;
   for (const LedgerEntry& entry : *entries) {
-    if (entry.spec.kind == kCheckoutKind && !report.survivors.empty() && !only_debts(report)) {
-      report.survivors.push_back(
-          {entry.spec,
-           Error(ErrorKind::refused, "kept, because something that lives in it could not be removed"),
-           false});
+    if (auto reason = reason_to_keep(entry.spec, report)) {
+      report.survivors.push_back({entry.spec, std::move(*reason), false});
       continue;
     }
     auto change = remove(record, entry.spec, scope);
@@ -141,10 +184,6 @@ Result<RemovalReport> Runner::remove_all(const WorktreeRecord& record, RemovalSc
     report.survivors.push_back({entry.spec, std::move(change).error(), is_debt});
   }
   return report;
-}
-
-bool Runner::only_debts(const RemovalReport& report) {
-  return std::ranges::all_of(report.survivors, [](const Survivor& survivor) { return survivor.is_debt; });
 }
 
 }  // namespace hedge::worktree

@@ -52,8 +52,11 @@ class Runner {
   // Every step in order; stops at the first error.
   Result<std::vector<Change>> converge_all(const WorktreeRecord& record,
                                            const std::vector<ResourceSpec>& plan);
+  // What the ledger has and a whole plan asks for no longer, backwards: removed, or, where it holds work, retired and kept
+  // in the ledger. Stops at the first error.
+  Result<std::vector<Change>> settle_unplanned(const WorktreeRecord& record, const std::vector<ResourceSpec>& plan);
   // Everything in the ledger, backwards. Goes on after a failure, except that the checkout stays while
-  // anything that lives in it survives.
+  // anything that lives in it survives, and the branch while the checkout does.
   Result<RemovalReport> remove_all(const WorktreeRecord& record,
                                    RemovalScope scope = RemovalScope::everything);
 
@@ -62,7 +65,7 @@ class Runner {
   Result<void> remove_predecessor(const WorktreeRecord& record, const ResourceSpec& spec);
   Result<Change> remove(const WorktreeRecord& record, const ResourceSpec& spec,
                         RemovalScope scope = RemovalScope::everything);
-  static bool only_debts(const RemovalReport& report);
+  Result<Change> settle(const WorktreeRecord& record, const ResourceSpec& spec);
 
   Ledger& ledger_;
   const ResourceKinds& kinds_;

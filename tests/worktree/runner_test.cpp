@@ -27,6 +27,11 @@ class Thing final : public Resource {
         is_dark_(is_dark),
         forgotten_(forgotten) {}
   bool lives_in_checkout() const override { return name_.starts_with("inside"); }
+  bool holds_work() const override { return name_.starts_with("data"); }
+  Result<Change> retire() override {
+    if (auto error = fault_("retire " + name_)) return *error;
+    return Change{kind(), name(), Action::stopped, {}};
+  }
   Result<void> forget() override {
     if (auto error = fault_("forget " + name_)) return *error;
     forgotten_.push_back(name_);
@@ -194,6 +199,46 @@ TEST_F(RunnerTest, AnotherThingUnderTheSameNameIsRemovedBeforeItsEntryIs) {
   EXPECT_EQ(world_, (World{{"a{\"runtime\":2}", record_.id}}));
   ASSERT_EQ(entries().size(), 1U);
   EXPECT_EQ(entries()[0].spec.parameters, wanted.parameters);
+}
+
+TEST_F(RunnerTest, K09_WhatThePlanAsksForNoLongerIsRemovedBackwards) {
+  ASSERT_TRUE(runner().converge_all(record_, plan_));
+  std::string order;
+  kind_->fault = [&order](const std::string& what) {
+    order += what + ";";
+    return std::optional<Error>();
+  };
+  const auto changes = runner().settle_unplanned(record_, {plan_[1]});
+  ASSERT_TRUE(changes) << changes.error().to_string();
+  EXPECT_EQ(order, "remove c;remove a;");
+  ASSERT_EQ(changes->size(), 2U);
+  EXPECT_EQ(changes->front().action, Action::removed);
+  EXPECT_EQ(world_, (World{{"b", record_.id}}));
+  ASSERT_EQ(entries().size(), 1U);
+  EXPECT_EQ(entries()[0].spec.name, "b");
+}
+
+TEST_F(RunnerTest, K09_WhatHoldsWorkIsRetiredAndStaysInTheLedger) {
+  ASSERT_TRUE(runner().converge(record_, {"thing", "data", "{}"}));
+  const auto changes = runner().settle_unplanned(record_, {});
+  ASSERT_TRUE(changes) << changes.error().to_string();
+  ASSERT_EQ(changes->size(), 1U);
+  EXPECT_EQ(changes->front().action, Action::stopped);
+  EXPECT_EQ(world_, (World{{"data", record_.id}}));
+  EXPECT_EQ(entries().size(), 1U);
+  ASSERT_TRUE(runner().remove_all(record_));
+  EXPECT_TRUE(world_.empty());
+}
+
+TEST_F(RunnerTest, K09_WhatIsAskedForNoLongerAndCannotBeRemovedIsAnErrorAndStaysKnown) {
+  ASSERT_TRUE(runner().converge_all(record_, plan_));
+  kind_->fault = [](const std::string&) { return std::optional<Error>(Error(ErrorKind::io, "broke").with_id("x")); };
+  const auto changes = runner().settle_unplanned(record_, {plan_[0], plan_[1]});
+  ASSERT_FALSE(changes);
+  EXPECT_EQ(changes.error().id(), "x");
+  EXPECT_NE(changes.error().to_string().find("thing c"), std::string::npos);
+  ASSERT_EQ(entries().size(), 3U);
+  EXPECT_EQ(entries().back().state, EntryState::removing);
 }
 
 TEST_F(RunnerTest, WhatCannotBeLookedAtIsAnErrorAndLeavesTheLedgerAsItWas) {

@@ -33,6 +33,7 @@ class PostgresData final : public Resource {
 
   std::string kind() const override { return "database"; }
   std::string name() const override { return spec_.database; }
+  bool holds_work() const override { return true; }
   Result<Finding> check() override;
   Result<Change> converge() override;
   Result<Change> remove() override;

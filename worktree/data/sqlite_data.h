@@ -35,6 +35,7 @@ class SqliteData final : public Resource {
 
   std::string kind() const override { return "database"; }
   std::string name() const override { return spec_.app.file.filename().string(); }
+  bool holds_work() const override { return true; }
   bool lives_in_checkout() const override { return true; }
   Result<Finding> check() override;
   Result<Change> converge() override;

@@ -49,6 +49,7 @@ class BranchResource final : public Resource {
 
   std::string kind() const override { return std::string(kBranchKind); }
   std::string name() const override { return parameters_.branch; }
+  bool holds_work() const override { return true; }
 
   Result<Finding> check() override {
     auto tip = find_tip();

@@ -63,6 +63,7 @@ class CheckoutResource final : public Resource {
 
   std::string kind() const override { return std::string(kCheckoutKind); }
   std::string name() const override { return record_.kind == WorktreeKind::main ? "main" : record_.slug; }
+  bool holds_work() const override { return true; }
   bool lives_in_checkout() const override { return true; }
 
   Result<Finding> check() override {

@@ -37,6 +37,8 @@ struct ServiceStatus {
 class Stack : public Resource {
  public:
   std::string kind() const override { return "stack"; }
+  bool holds_work() const override { return true; }  // in its volumes
+  Result<Change> retire() override { return stop(); }
   // Of every configured service, in the configured order.
   virtual Result<std::vector<ServiceStatus>> load_status() = 0;
   // Ends everything and keeps what is needed to start the same again. Idempotent.
