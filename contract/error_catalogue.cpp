@@ -57,6 +57,7 @@ constexpr auto kRows = std::to_array<ErrorEntry>({
     {"command_not_found", "There is no program of this name.", "Install it, or correct the name.", "", failed},
     {"compose_bind_in_main", "A service mounts a path inside the main checkout, which every worktree would share.",
      "Write the path relative to the compose file.", "", refused},
+    {"compose_failed", "Docker Compose failed.", "Read what it said; it is part of the message.", "", failed},
     {"compose_file_invalid", "A compose file cannot be read.", "Mend the line that the message names.", "", failed},
     {"compose_file_missing", "The runtime is \"compose\", and there is no compose file.",
      "Name it in [stack] compose.", "", failed},

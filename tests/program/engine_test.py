@@ -88,9 +88,14 @@ class EngineSetUps(ShopWorld):
         self.expect("engine_host_unreachable")
 
     def test_K05_an_engine_without_Compose(self):
-        self.install_docker()
+        self.install_docker('[ "$1" = info ] && echo null && exit 0; echo no such command >&2; exit 1')
         self.listen(b"HTTP/1.1 200 OK\r\nApi-Version: 1.44\r\nContent-Length: 2\r\nConnection: close\r\n\r\n[]")
         self.expect("compose_not_installed")
+
+    def test_K09_an_engine_with_a_Compose_that_fails(self):
+        self.install_docker('[ "$1" = info ] && echo \'[{"Name":"compose"}]\' && exit 0; echo the disk is on fire >&2; exit 1')
+        self.listen(b"HTTP/1.1 200 OK\r\nApi-Version: 1.44\r\nContent-Length: 2\r\nConnection: close\r\n\r\n[]")
+        self.expect("compose_failed")
 
     def test_K05_an_engine_that_accepts_and_never_answers(self):
         self.install_docker()

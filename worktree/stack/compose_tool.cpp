@@ -1,7 +1,9 @@
 #include "worktree/stack/compose_tool.h"
 
 #include <algorithm>
-#include <array>
+#include <optional>
+
+#include <nlohmann/json.hpp>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -35,6 +37,54 @@ bool is_too_old(const ComposeVersion& version) {
   return version < (version.major < 2 ? kOldestV1 : kOldestV2);
 }
 
+constexpr std::size_t kLastLines = 8;
+
+Error compose_failed(const std::string& what, const CommandOutput& output) {
+  const std::string& said = output.err.empty() ? output.out : output.err;
+  return Error(ErrorKind::io, what + " exited with " + std::to_string(output.exit_code) + ": " +
+                                  tail_of(said, kLastLines))
+      .with_id("compose_failed");
+}
+
+// A docker without the plugin fails at the plugin's verbs as well; its own list tells the two apart. Printed also where
+// no engine answers. Absent: it did not say.
+std::optional<bool> has_plugin(CommandRunner& runner, const Environment& environment) {
+  CommandLine command;
+  command.argv = {"docker", "info", "--format", "{{json .ClientInfo.Plugins}}"};
+  command.environment = environment;
+  command.limit = kVersionLimit;
+  const auto output = runner.run(command);
+  if (!output) return std::nullopt;
+  const auto plugins = nlohmann::json::parse(output->out, nullptr, false);
+  if (plugins.is_null()) return false;
+  if (!plugins.is_array()) return std::nullopt;
+  return std::ranges::any_of(
+      plugins, [](const nlohmann::json& plugin) { return plugin.is_object() && plugin.value("Name", "") == "compose"; });
+}
+
+// Absent: there is no such program. Errors: it is there, and does not say which version it is.
+Result<std::optional<ComposeVersion>> ask_version(CommandRunner& runner, const Environment& environment,
+                                                  const std::vector<std::string>& program) {
+  CommandLine command;
+  command.argv = program;
+  command.argv.insert(command.argv.end(), {"version", "--short"});
+  command.environment = environment;
+  command.limit = kVersionLimit;
+  const auto output = runner.run(command);
+  if (!output && output.error().kind() == ErrorKind::not_found) return std::optional<ComposeVersion>();
+  if (!output) return output.error();
+  if (!output->ok()) return compose_failed(join(command.argv, " "), *output);
+  auto version = parse_compose_version(output->out);
+  if (!version) return version.error();
+  return std::optional<ComposeVersion>(*version);
+}
+
+Error too_old(const std::vector<std::string>& program, const ComposeVersion& version) {
+  return Error(ErrorKind::unsupported, join(program, " ") + " is version " + to_string(version) + "; " +
+                                           to_string(version.major < 2 ? kOldestV1 : kOldestV2) + " is needed")
+      .with_id("compose_too_old");
+}
+
 }  // namespace
 
 Result<ComposeVersion> parse_compose_version(std::string_view text) {
@@ -54,25 +104,22 @@ ComposeTool::ComposeTool(CommandRunner& runner, Environment environment, std::ve
 
 Result<ComposeTool> ComposeTool::detect(CommandRunner& runner, const Environment& environment) {
   const Environment scrubbed = environment_for_compose(environment);
-  std::optional<Error> too_old;
-  for (const std::vector<std::string>& program :
-       {std::vector<std::string>{"docker", "compose"}, {"docker-compose"}}) {
-    CommandLine command;
-    command.argv = program;
-    command.argv.insert(command.argv.end(), {"version", "--short"});
-    command.environment = scrubbed;
-    command.limit = kVersionLimit;
-    const auto output = runner.run(command);
-    if (!output || !output->ok()) continue;
-    const auto version = parse_compose_version(output->out);
-    if (!version) continue;
-    if (!is_too_old(*version)) return ComposeTool(runner, scrubbed, program, *version);
-    too_old = Error(ErrorKind::unsupported, join(program, " ") + " is version " + to_string(*version) + "; " +
-                                                to_string(version->major < 2 ? kOldestV1 : kOldestV2) +
-                                                " is needed")
-                  .with_id("compose_too_old");
+  const std::vector<std::string> plugin{"docker", "compose"};
+  std::optional<Error> reason;
+  for (const std::vector<std::string>& program : {plugin, {"docker-compose"}}) {
+    const auto version = ask_version(runner, scrubbed, program);
+    if (version && !version->has_value()) continue;
+    if (version && !is_too_old(**version)) return ComposeTool(runner, scrubbed, program, **version);
+    Error problem = version ? too_old(program, **version) : version.error();
+    if (!version && program == plugin) {
+      const auto is_there = has_plugin(runner, scrubbed);
+      // The other generation names containers differently: it is no substitute for one that failed.
+      if (is_there == true) return problem;
+      if (is_there == false) continue;
+    }
+    reason = std::move(problem);
   }
-  if (too_old) return *too_old;
+  if (reason) return *reason;
   return Error(ErrorKind::not_found, "neither docker compose nor docker-compose is installed")
       .with_id("compose_not_installed");
 }
@@ -96,9 +143,7 @@ Result<std::string> ComposeTool::run(const ComposeProject& project, const std::v
   auto output = runner_->run(line);
   if (!output) return std::move(output).error().with_context("compose " + verb.front());
   if (output->ok()) return std::move(output->out);
-  constexpr std::size_t kLines = 8;
-  return Error(ErrorKind::io, "compose " + verb.front() + " exited with " +
-                                  std::to_string(output->exit_code) + ": " + tail_of(output->err, kLines));
+  return compose_failed("compose " + verb.front(), *output);
 }
 
 Result<std::vector<std::filesystem::path>> find_compose_files(const std::filesystem::path& checkout,

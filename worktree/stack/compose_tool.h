@@ -34,13 +34,13 @@ class ComposeTool {
  public:
   // The plugin (`docker compose`) if it is there, else `docker-compose`.
   // Errors: not_found `compose_not_installed`, unsupported `compose_too_old` (below 1.29, or below 2.0.0
-  // final).
+  // final), io `compose_failed` (it is there and does not say its version), timed_out.
   static Result<ComposeTool> detect(CommandRunner& runner, const Environment& environment);
 
   const ComposeVersion& version() const { return version_; }
 
   // Runs one verb on `project`, with -p, every -f and --project-directory.
-  // Errors: io, with the end of what it said; timed_out.
+  // Errors: io `compose_failed`, with the end of what it said; timed_out.
   Result<std::string> run(const ComposeProject& project, const std::vector<std::string>& verb,
                           std::chrono::milliseconds limit) const;
   // The command line that run() would use; for `hedge compose` and `hedge run`.

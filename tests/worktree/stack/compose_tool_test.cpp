@@ -64,6 +64,41 @@ TEST(ComposeTool, K05_absent_and_too_old_have_ids_of_their_own) {
   EXPECT_THAT(tool.error().text(), HasSubstr("1.29.0 is needed"));
 }
 
+TEST(ComposeTool, K09_a_plugin_that_fails_is_neither_missing_nor_replaced_by_the_other_generation) {
+  ScriptedRunner runner;
+  runner.answers = {{"docker compose version", {1, "", "the disk is on fire\n", false}},
+                    {"docker info --format", {1, "[{\"Name\":\"buildx\"},{\"Name\":\"compose\"}]\n", "no engine", false}},
+                    {"docker-compose version", {0, "1.29.2\n", "", false}}};
+  const auto tool = ComposeTool::detect(runner, kShell);
+  ASSERT_FALSE(tool);
+  EXPECT_EQ(tool.error().id(), "compose_failed");
+  EXPECT_THAT(tool.error().text(), HasSubstr("the disk is on fire"));
+}
+
+TEST(ComposeTool, K09_a_docker_without_the_plugin_says_so_in_its_list) {
+  ScriptedRunner runner;
+  for (const char* list : {"null\n", "[]\n", "[{\"Name\":\"buildx\"}]\n"}) {
+    runner.answers = {{"docker compose version", {125, "", "unknown flag: --short\n", false}},
+                      {"docker info --format", {0, list, "", false}}};
+    EXPECT_EQ(ComposeTool::detect(runner, kShell).error().id(), "compose_not_installed") << list;
+  }
+}
+
+TEST(ComposeTool, K09_whatever_fails_keeps_its_words) {
+  ScriptedRunner runner;
+  runner.answers = {{"docker-compose version", {1, "", "the disk is on fire\n", false}}};
+  const auto failing = ComposeTool::detect(runner, kShell);
+  EXPECT_EQ(failing.error().id(), "compose_failed");
+  EXPECT_THAT(failing.error().text(), HasSubstr("the disk is on fire"));
+  runner.answers = {{"docker compose version", {1, "", "the disk is on fire\n", false}}};
+  EXPECT_EQ(ComposeTool::detect(runner, kShell).error().id(), "compose_failed") << "its list cannot be had either";
+  runner.answers = {{"docker compose version", {0, "2.26.1\n", "", false}},
+                    {"docker compose -p", {1, "", "the disk is on fire\n", false}}};
+  const auto said = ComposeTool::detect(runner, kShell)->run({"p", "/wt", {"/s/a.yml"}}, {"up"}, std::chrono::seconds(1));
+  EXPECT_EQ(said.error().id(), "compose_failed");
+  EXPECT_THAT(said.error().text(), HasSubstr("the disk is on fire"));
+}
+
 TEST(ComposeTool, W01_every_call_names_project_directory_and_files_and_inherits_none) {
   ScriptedRunner runner;
   runner.answers = {{"docker compose version", {0, "2.26.1\n", "", false}},
