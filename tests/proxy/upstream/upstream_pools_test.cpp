@@ -377,7 +377,9 @@ TEST_F(PoolsTest, LeavesNoDescriptorBehind) {
     if (i % 2 == 0) each.keep();
   }
   pools_.reset();
-  // The upstream's ends close a moment later, in its own threads.
+  // The upstream's ends open and close a moment later, in its own threads: first all of them open.
+  const int connects = static_cast<int>(stats_.upstream_connects.value());
+  ASSERT_TRUE(upstream_.wait_until([&](const std::string&, int accepted) { return accepted == connects; }));
   const auto limit = std::chrono::steady_clock::now() + 10s;
   while (test::open_descriptors() > before && std::chrono::steady_clock::now() < limit)
     std::this_thread::yield();
