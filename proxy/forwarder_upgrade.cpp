@@ -46,6 +46,7 @@ Task<void> Forwarding::run_upgrade() {
   } else {
     failure = co_await read_final_head();
   }
+  if (!failure && state_.response.status == 101) failure = exchange_.check_upgrade(state_.response);
   if (failure) {
     co_await answer(std::move(*failure));
   } else if (state_.response.status == 101) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/task.h"
 #include "proxy/downstream_connection.h"
@@ -12,46 +13,37 @@
 #include "proxy/http/head_scanner.h"
 #include "proxy/http/http1_exchange.h"
 #include "proxy/http/input_buffer.h"
+#include "proxy/http/request_answer.h"
 #include "proxy/http/request_state.h"
 
 namespace hedge::proxy::http {
 
-// What all connections of one worker share.
-struct WorkerHttp {
-  RequestStates states;
-  AccessLineFormatter lines;
-};
-
-struct Http1ServerParts {
-  WorkerHttp& http;
-  const TrustedProxies& trusted;
-  AccessLog* access_log = nullptr;  // null: none
-};
-
 class Http1Server {
  public:
-  Http1Server(EdgeWorker& worker, DownstreamConnection& connection, const Http1ServerParts& parts);
+  Http1Server(EdgeWorker& worker, DownstreamConnection& connection, const ServerParts& parts);
 
   // Until the client or the edge ends the connection. The caller closes the stream.
   Task<void> run();
+  // After run(): the client speaks HTTP/2 (RFC 9113, section 3.3) and has sent this so far.
+  bool wants_http2() const noexcept { return wants_http2_; }
+  std::string_view received() const noexcept { return input_.text(); }
 
  private:
-  enum class HeadState : std::uint8_t { complete, malformed, closed };
+  enum class HeadState : std::uint8_t { complete, malformed, closed, http2 };
 
   // One request. True: the connection goes on.
   Task<bool> serve_one();
   Task<HeadState> read_head(RequestState& state, ProxyError& error);
   HeadState parse_head(RequestState& state, ProxyError& error);
-  Task<void> answer(Http1Exchange& exchange, RequestState& state);
-  Task<void> answer_malformed(Http1Exchange& exchange, RequestState& state, ProxyError error);
   Task<void> linger(Http1Exchange& exchange);
-  void log(RequestState& state, std::chrono::steady_clock::time_point start);
 
   EdgeWorker& worker_;
   DownstreamConnection& connection_;
-  const Http1ServerParts& parts_;
+  const ServerParts& parts_;
   InputBuffer input_;
   HeadScanner scanner_{MessageKind::request};
+  bool first_request_ = true;
+  bool wants_http2_ = false;
 };
 
 }  // namespace hedge::proxy::http
