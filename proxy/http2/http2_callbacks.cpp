@@ -81,7 +81,6 @@ int frame_received(nghttp2_session* session, const nghttp2_frame* frame, void* u
       break;
     case NGHTTP2_DATA:
       if (last && events != nullptr) events->end_received();
-      if (!last && frame->hd.length == 0) impl.count_idle_frame();
       break;
     case NGHTTP2_WINDOW_UPDATE:
       if (frame->hd.stream_id == 0) {
@@ -93,27 +92,22 @@ int frame_received(nghttp2_session* session, const nghttp2_frame* frame, void* u
     case NGHTTP2_SETTINGS:
       // The initial window is one of them.
       if ((frame->hd.flags & NGHTTP2_FLAG_ACK) == 0) impl.events().windows_grew();
-      impl.count_idle_frame();
       break;
     case NGHTTP2_PING:
-      if ((frame->hd.flags & NGHTTP2_FLAG_ACK) != 0) impl.events().shutdown_acknowledged();
-      impl.count_idle_frame();
+      if ((frame->hd.flags & NGHTTP2_FLAG_ACK) != 0 && impl.awaits_shutdown_ping)
+        impl.events().shutdown_acknowledged();
       break;
     case NGHTTP2_GOAWAY:
       impl.events().goaway_received();
       break;
-    case NGHTTP2_RST_STREAM:  // has a limit of the library's own
-      break;
     default:
-      impl.count_idle_frame();
       break;
   }
   return 0;
 }
 
 int frame_sent(nghttp2_session* session, const nghttp2_frame* frame, void* user) {
-  if (frame->hd.type == NGHTTP2_RST_STREAM && frame->rst_stream.error_code == NGHTTP2_PROTOCOL_ERROR)
-    self(user).count_idle_frame();
+  if (frame->hd.type == NGHTTP2_RST_STREAM) self(user).reset_sent(frame->rst_stream.error_code);
   if (frame->hd.type != NGHTTP2_HEADERS) return 0;
   Http2StreamEvents* events = stream(session, frame->hd.stream_id);
   if (events != nullptr) events->head_sent((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0);

@@ -131,14 +131,17 @@ std::string_view number_text(std::uint64_t number, TextArena& texts) {
 void Http2FieldCollector::add(std::string_view name, std::string_view value) {
   const std::size_t bytes = name.size() + value.size() + kFieldOverhead;
   bytes_ += bytes;
-  if (bytes > largest_bytes_) {
-    largest_bytes_ = bytes;
-    if (too_large() || bytes > kMaxFieldBytes / 4) largest_name_.assign(name.substr(0, 100));
+  const bool is_largest = bytes > largest_bytes_;
+  if (is_largest) largest_bytes_ = bytes;
+  if (is_cookie(name)) cookie_bytes_ += bytes;
+  if (too_large()) {
+    if (is_largest) largest_name_ = texts_.store(name.substr(0, 100));
+    return;
   }
-  if (too_large()) return;
   if (name.starts_with(':')) return add_pseudo(name, value);
-  const FieldId id = identify_field(name);
-  fields_.push_back(Field{texts_.store(name), texts_.store(value), id, false});
+  const std::string_view kept = texts_.store(name);
+  if (is_largest) largest_name_ = kept;
+  fields_.push_back(Field{kept, texts_.store(value), identify_field(name), false});
 }
 
 void Http2FieldCollector::add_pseudo(std::string_view name, std::string_view value) {
@@ -159,9 +162,11 @@ void Http2FieldCollector::add_pseudo(std::string_view name, std::string_view val
 }
 
 std::string Http2FieldCollector::describe_largest() const {
-  const std::string name =
-      largest_name_.empty() ? "none of its fields alone" : "'" + printable(largest_name_, 100) + "'";
-  return name + " (" + std::to_string(largest_bytes_) + " bytes)";
+  // The crumbs of a cookie are one field.
+  const bool is_cookie_largest = cookie_bytes_ > largest_bytes_;
+  const std::string_view name = is_cookie_largest ? "cookie" : largest_name_;
+  return "'" + printable(name, 100) + "' (" + std::to_string(std::max(cookie_bytes_, largest_bytes_)) +
+         " bytes)";
 }
 
 std::optional<ProxyError> finish_request_head(const Http2FieldCollector& block, bool last, TextArena& texts,

@@ -45,8 +45,9 @@ class Http2FieldCollector {
   std::vector<Field>& fields_;
   TextArena& texts_;
   std::size_t bytes_ = 0;
+  std::size_t cookie_bytes_ = 0;
   std::size_t largest_bytes_ = 0;
-  std::string largest_name_;  // only once a limit is passed
+  std::string_view largest_name_;
   bool malformed_ = false;
 };
 

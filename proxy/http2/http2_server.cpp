@@ -72,15 +72,16 @@ void Http2Server::about_to_wait() {
   if (session.is_within_head() || (silent && session.is_within_frame())) {
     due = Due::rest_of_head;
   } else if (silent) {
-    due = Due::first_request;
+    due = Due::next_request;
   }
   if (due == due_) return;
   due_ = due;
   const EdgeLimits& limits = worker_.settings().limits;
   switch (due) {
+    case Due::unknown:
     case Due::nothing:
       return connection_.transport().clear_deadline();
-    case Due::first_request:
+    case Due::next_request:
       return connection_.transport().set_deadline(limits.idle_keep_alive);
     case Due::rest_of_head:
       return connection_.transport().set_deadline(limits.request_head);

@@ -27,7 +27,7 @@ class Http2Server final : private Http2ConnectionEvents, private DrainWatcher {
 
  private:
   // What the transport's deadline stands for at the moment.
-  enum class Due : std::uint8_t { nothing, first_request, rest_of_head };
+  enum class Due : std::uint8_t { unknown, nothing, next_request, rest_of_head };
   // How long the client may take to acknowledge that it opens no more streams.
   static constexpr std::chrono::milliseconds kShutdownLimit{1000};
 
@@ -49,7 +49,7 @@ class Http2Server final : private Http2ConnectionEvents, private DrainWatcher {
   std::vector<std::unique_ptr<Http2Exchange>> arriving_;  // their heads are not complete
   TaskGroup requests_;
   Timer shutdown_timer_;
-  Due due_ = Due::nothing;
+  Due due_ = Due::unknown;
   bool shutdown_acknowledged_ = false;
   bool shutdown_finished_ = false;
 };

@@ -37,16 +37,14 @@ std::unique_ptr<nghttp2_option, FreeOption> make_options() {
   return option;
 }
 
-// Frames that carry nothing: PING, SETTINGS, PRIORITY, empty DATA (CVE-2019-9512, -9513, -9515, -9518), and
-// resets of ours that the peer provokes (CVE-2025-8671).
-constexpr Http2FloodGuard::Rate kIdleFrames{2'000, 500};
+// Frames that move nothing: PING, SETTINGS, PRIORITY, empty DATA (CVE-2019-9512, -9513, -9515, -9518), what
+// nobody knows, and resets of ours that the peer provokes (CVE-2025-8671).
+constexpr Http2FloodGuard::Rate kIdleFrames{4'000, 1'000};
 
 }  // namespace
 
 Http2Session::Impl::Impl(Http2Role role, Http2SessionEvents& events)
-    : events_(events),
-      tracker_(role == Http2Role::server ? kHttp2Preface.size() : 0),
-      idle_frames_(kIdleFrames) {
+    : events_(events), tracker_(role), idle_frames_(kIdleFrames) {
   static const std::unique_ptr<nghttp2_option, FreeOption> options = make_options();
   nghttp2_session* made = nullptr;
   const int failed = role == Http2Role::server
@@ -77,9 +75,19 @@ void Http2Session::Impl::announce(Http2Role role) {
   nghttp2_session_set_local_window_size(get(), NGHTTP2_FLAG_NONE, 0, kHttp2ConnectionWindow);
 }
 
+void Http2Session::Impl::fail(std::uint32_t error) {
+  if (!std::exchange(faulty_, true)) nghttp2_session_terminate_session(get(), error);
+}
+
 void Http2Session::Impl::count_idle_frame() {
-  if (idle_frames_.allow(now_) || std::exchange(flooded_, true)) return;
-  nghttp2_session_terminate_session(get(), NGHTTP2_ENHANCE_YOUR_CALM);
+  if (!idle_frames_.allow(now_)) fail(NGHTTP2_ENHANCE_YOUR_CALM);
+}
+
+void Http2Session::Impl::reset_sent(std::uint32_t error) {
+  if (error == NGHTTP2_PROTOCOL_ERROR) count_idle_frame();
+  // Section 6.9.2 wants it of the connection where a setting is the cause, and section 5.4.2 allows it in any
+  // other case.
+  if (error == NGHTTP2_FLOW_CONTROL_ERROR) fail(error);
 }
 
 bool Http2Session::Impl::put(std::string_view frame_header, std::string_view data) {
@@ -95,13 +103,13 @@ bool Http2Session::Impl::put(std::string_view frame_header, std::string_view dat
 bool Http2Session::Impl::receive(std::string_view bytes, Millis now) {
   now_ = now;
   tracker_.feed(bytes);
+  for (std::size_t idle = tracker_.take_idle_frames(); idle > 0; --idle) count_idle_frame();
   const ssize_t used =
       nghttp2_session_mem_recv(get(), reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
-  if (used >= 0) return !flooded_;
   // RFC 9113, section 3.4: a bad preface is a connection error, too.
-  nghttp2_session_terminate_session(
-      get(), used == NGHTTP2_ERR_FLOODED ? NGHTTP2_ENHANCE_YOUR_CALM : NGHTTP2_PROTOCOL_ERROR);
-  return false;
+  if (used < 0) fail(used == NGHTTP2_ERR_FLOODED ? NGHTTP2_ENHANCE_YOUR_CALM : NGHTTP2_PROTOCOL_ERROR);
+  if (tracker_.is_at_fault()) fail(NGHTTP2_PROTOCOL_ERROR);
+  return !faulty_;
 }
 
 std::size_t Http2Session::Impl::produce(std::span<char> room) {
@@ -222,6 +230,7 @@ std::size_t Http2Session::send_window(std::int32_t id) const {
 void Http2Session::begin_shutdown() {
   static_cast<void>(nghttp2_submit_shutdown_notice(impl_->get()));
   static_cast<void>(nghttp2_submit_ping(impl_->get(), NGHTTP2_FLAG_NONE, nullptr));
+  impl_->awaits_shutdown_ping = true;
 }
 
 void Http2Session::finish_shutdown() {

@@ -9,11 +9,10 @@
 #include <span>
 #include <string_view>
 
+#include "proxy/http2/http2_frame_tracker.h"
 #include "proxy/stream/deadline_list.h"
 
 namespace hedge::proxy::http {
-
-enum class Http2Role : std::uint8_t { server, client };
 
 // RFC 9113, section 7.
 enum class Http2Error : std::uint32_t {
@@ -86,7 +85,7 @@ class Http2SessionEvents {
   virtual Http2StreamEvents* stream_began(std::int32_t id) = 0;
   // Every stream's window may have grown.
   virtual void windows_grew() = 0;
-  // The PING of begin_shutdown() came back: whatever the peer sent before has been received.
+  // After begin_shutdown(): the peer knows, and whatever it sent before has been received.
   virtual void shutdown_acknowledged() = 0;
   // The peer takes no new streams.
   virtual void goaway_received() = 0;

@@ -11,7 +11,6 @@
 #include <nghttp2/nghttp2.h>
 
 #include "proxy/http2/http2_flood_guard.h"
-#include "proxy/http2/http2_frame_tracker.h"
 #include "proxy/http2/http2_session.h"
 
 namespace hedge::proxy::http {
@@ -33,14 +32,18 @@ class Http2Session::Impl {
   Http2SessionEvents& events() { return events_; }
   // A DATA frame, into the room of the running produce(). False: it does not fit.
   bool put(std::string_view frame_header, std::string_view data);
-  // A frame that moves nothing has come; too many of them end the connection.
+  // A frame that moves nothing; too many of them end the connection.
   void count_idle_frame();
+  // Ours or the library's.
+  void reset_sent(std::uint32_t error);
+  bool awaits_shutdown_ping = false;
 
  private:
   struct FreeSession {
     void operator()(nghttp2_session* session) const { nghttp2_session_del(session); }
   };
   void announce(Http2Role role);
+  void fail(std::uint32_t error);
 
   Http2SessionEvents& events_;
   std::unique_ptr<nghttp2_session, FreeSession> session_;
@@ -50,7 +53,7 @@ class Http2Session::Impl {
   std::vector<nghttp2_nv> name_values_;
   std::span<char> room_;      // what produce() may still fill
   std::size_t produced_ = 0;  // by the running call
-  bool flooded_ = false;
+  bool faulty_ = false;
 };
 
 // What the library calls; they store, pass on and return.
