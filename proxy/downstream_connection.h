@@ -8,6 +8,7 @@
 
 #include "base/task.h"
 #include "proxy/stream/byte_stream.h"
+#include "proxy/stream/deadline_list.h"
 
 namespace hedge::proxy {
 
@@ -32,8 +33,9 @@ class DownstreamConnection {
   DownstreamConnection(const DownstreamConnection&) = delete;
   DownstreamConnection& operator=(const DownstreamConnection&) = delete;
 
-  // Detects the protocol, shakes hands and serves until the connection is over.
-  Task<void> run();
+  // Waits for the first bytes, detects the protocol and shakes hands. False: the connection is over before it
+  // began. Bounded by the handshake's or the idle limit.
+  Task<bool> open();
 
   // For the protocol's server, from here on.
 
@@ -56,7 +58,9 @@ class DownstreamConnection {
   // For a protocol that is never between requests: from here on the watcher ends the connection of a worker
   // that drains. At most one; null takes it away.
   void watch_drain(DrainWatcher* watcher) noexcept { drain_watcher_ = watcher; }
-  // The worker drains: ends the connection if it is between requests and the next has not begun to arrive.
+  // The worker drains: ends the connection if it is between requests and the next has not begun to arrive. One
+  // that has never had a request keeps what is left of a moment since it was accepted: its client was let in
+  // just now and is about to send.
   void begin_drain();
   // For the worker's list of connections.
   std::size_t position = 0;
@@ -64,14 +68,15 @@ class DownstreamConnection {
  private:
   // Until a request must begin: the usual limit, or the short one of a drain.
   std::chrono::milliseconds idle_limit(std::chrono::milliseconds usual) const;
-  // False: the connection is over before it began.
-  Task<bool> open();
+  // How long a drain still waits for the first request. Not above zero: no longer.
+  std::chrono::milliseconds first_request_left() const;
   Task<bool> shake_hands();
 
   EdgeWorker& worker_;
   std::unique_ptr<SocketStream> socket_;
   std::unique_ptr<TlsStream> tls_;
   ByteStream* stream_ = nullptr;
+  Millis accepted_at_;
   ListenerKind listener_;
   DrainWatcher* drain_watcher_ = nullptr;
   bool wants_https_ = false;

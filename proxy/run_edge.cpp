@@ -7,7 +7,6 @@
 #include <thread>
 #include <utility>
 
-#include <nlohmann/json.hpp>
 #include <sys/resource.h>
 
 #include "base/file.h"
@@ -19,6 +18,7 @@
 #include "proxy/edge_server.h"
 #include "proxy/http/http_service.h"
 #include "proxy/listening_sockets.h"
+#include "proxy/remembered_ports.h"
 #include "proxy/stream/tls_context.h"
 #include "router/sqlite_route_store.h"
 
@@ -48,8 +48,10 @@ std::size_t worker_count(const config::EdgeConfig& edge) {
   return edge.workers ? *edge.workers : std::clamp(std::thread::hardware_concurrency(), 1U, 64U);
 }
 
-ListenPlan listen_plan(const config::EdgeConfig& edge) {
+ListenPlan listen_plan(const config::EdgeConfig& edge, const RememberedPorts& remembered) {
   ListenPlan plan;
+  plan.plain_ports.remembered = remembered.plain;
+  plan.tls_ports.remembered = remembered.tls;
   plan.plain = edge.http;
   plan.tls = edge.https;
   // A file that gives only one kind listens on that alone.
@@ -88,7 +90,8 @@ ControlOptions control_options(const RunEdgeOptions& options, AccessLog* access_
   control.control_socket = options.settings.edge.control.value_or(options.paths.control_socket());
   control.open_store =
       [database = options.paths.routes_database()]() -> Result<std::unique_ptr<router::RouteStore>> {
-    Result<std::unique_ptr<router::SqliteRouteStore>> store = router::SqliteRouteStore::open(database);
+    Result<std::unique_ptr<router::SqliteRouteStore>> store = 
+        router::SqliteRouteStore::open(database, kStoreBusyLimit);
     if (!store) return std::move(store).error();
     return std::unique_ptr<router::RouteStore>(std::move(store).value());
   };
@@ -107,11 +110,9 @@ ControlOptions control_options(const RunEdgeOptions& options, AccessLog* access_
   return control;
 }
 
-// Who makes URLs while the edge is down reads the ports here.
-void remember_ports(const config::Paths& paths, const EdgeServer& server) {
-  const nlohmann::json ports = {{"http_port", server.port(ListenerKind::plain)},
-                                {"https_port", server.port(ListenerKind::tls)}};
-  const Result<void> written = write_file_atomically(paths.edge_settings(), ports.dump() + "\n", 0600);
+void remember_ports_of(const EdgeServer& server, const config::Paths& paths) {
+  const Result<void> written = remember_ports(
+      paths.edge_settings(), {server.port(ListenerKind::plain), server.port(ListenerKind::tls)});
   if (!written) log::warning("the ports cannot be remembered: {}", written.error().to_string());
 }
 
@@ -158,7 +159,8 @@ Result<void> run_edge(RunEdgeOptions options, const Clock& clock) {
   if (!certificates) return std::move(certificates).error();
   Result<std::unique_ptr<TlsContext>> tls = TlsContext::create(**certificates);
   if (!tls) return std::move(tls).error();
-  const ListenPlan plan = listen_plan(options.settings.edge);
+  const ListenPlan plan = 
+      listen_plan(options.settings.edge, load_remembered_ports(options.paths.edge_settings()));
   Result<BoundAddresses> bound = open_ports(plan);
   if (!bound) return std::move(bound).error();
 
@@ -177,7 +179,7 @@ Result<void> run_edge(RunEdgeOptions options, const Clock& clock) {
 
   (*control)->start(**server, **server);  // publishes the first routes before anything is accepted
   (*server)->start();
-  remember_ports(options.paths, **server);
+  remember_ports_of(**server, options.paths);
   announce(options, **server, bound->notices);
   (*control)->wait_for_stop();
   end_workers(**server, options.limits);

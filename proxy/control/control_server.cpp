@@ -82,6 +82,25 @@ class ControlServer::Impl {
   }
 
  private:
+  // A connection on the list of those that shut_down() ends, for as long as it is served, however that ends.
+  class Session {
+   public:
+    Session(Impl& server, stream_protocol::socket peer) : server_(server), stream_(std::move(peer)) {
+      server_.sessions_.push_back(&stream_);
+    }
+    ~Session() {
+      std::erase(server_.sessions_, &stream_);
+      server_.room_.cancel();
+    }
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+    Stream& stream() { return stream_; }
+
+   private:
+    Impl& server_;
+    Stream stream_;
+  };
+
   Task<void> accept() {
     while (!is_shut_down_) {
       if (sessions_.size() >= limits_.max_sessions) {
@@ -107,13 +126,10 @@ class ControlServer::Impl {
   }
 
   Task<void> serve(stream_protocol::socket peer) {
-    Stream stream(std::move(peer));
-    sessions_.push_back(&stream);
+    Session session(*this, std::move(peer));
     beast::flat_buffer buffer(limits_.max_header_bytes + limits_.max_body_bytes);
     bool goes_on = true;
-    while (goes_on && !is_shut_down_) goes_on = co_await serve_one(stream, buffer);
-    std::erase(sessions_, &stream);
-    room_.cancel();
+    while (goes_on && !is_shut_down_) goes_on = co_await serve_one(session.stream(), buffer);
   }
 
   Task<bool> serve_one(Stream& stream, beast::flat_buffer& buffer) {

@@ -16,10 +16,14 @@
 
 namespace hedge::proxy {
 
+// How long the control thread waits for another writer of the store: signals, events of the engine and all
+// other requests wait with it. A change that finds the store busy for longer is answered 503 `busy`.
+inline constexpr std::chrono::milliseconds kStoreBusyLimit{100};
+
 struct ControlOptions {
   std::filesystem::path state_directory;
   std::filesystem::path control_socket;
-  router::RouteWatcher::OpenStore open_store;
+  router::RouteWatcher::OpenStore open_store;  // with kStoreBusyLimit
   std::vector<router::Route> static_routes;
   // SIGHUP: the settings file's routes as they are now. A failure is logged and shown by GET /v1/status, and
   // the routes stay as they were. Empty: there is no settings file.

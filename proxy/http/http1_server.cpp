@@ -3,26 +3,43 @@
 #include <utility>
 
 #include "proxy/http/http1_codec.h"
-#include "proxy/http2/http2_session.h"
+#include "proxy/http2/http2_server.h"
 
 namespace hedge::proxy::http {
+namespace {
+
+Task<bool> serve_what_came(EdgeWorker& worker, DownstreamConnection& connection, const ServerParts& parts,
+                           bool is_first) {
+  Http1Server server(worker, connection, parts);
+  if (is_first) server.look_for_preface();
+  const bool goes_on = co_await server.serve_burst();
+  if (server.wants_http2()) co_await serve_http2(worker, connection, parts, server.received());
+  co_return goes_on;
+}
+
+}  // namespace
+
+Task<void> serve_http1(EdgeWorker& worker, DownstreamConnection& connection, ServerParts parts) {
+  for (bool is_first = true;; is_first = false) {
+    connection.begin_idle();
+    const IoResult waited = co_await connection.stream().readable();
+    if (!waited.ok()) co_return;
+    const bool goes_on = co_await serve_what_came(worker, connection, parts, is_first);
+    if (!goes_on) co_return;
+  }
+}
 
 Http1Server::Http1Server(EdgeWorker& worker, DownstreamConnection& connection, const ServerParts& parts)
     : worker_(worker), connection_(connection), parts_(parts), input_(worker.buffers()) {}
 
-Task<void> Http1Server::run() {
-  for (;;) {
-    input_.begin_message();
-    if (input_.empty()) {
-      // Nothing is leased while a client is silent.
-      connection_.begin_idle();
-      const IoResult waited = co_await connection_.stream().readable();
-      if (!waited.ok()) co_return;
-    }
+Task<bool> Http1Server::serve_burst() {
+  do {
     connection_.begin_request_head();
     const bool goes_on = co_await serve_one();
-    if (!goes_on) co_return;
-  }
+    if (!goes_on) co_return false;
+    input_.begin_message();
+  } while (!input_.empty());
+  co_return true;
 }
 
 Task<bool> Http1Server::serve_one() {
@@ -91,8 +108,8 @@ Http1Server::HeadState Http1Server::parse_head(RequestState& state, ProxyError& 
   const std::size_t head_bytes = scanner_.head_bytes();
   // The preface was made to look like a request that no HTTP/1 client sends. Over TLS it would have been
   // agreed on before.
-  const bool is_preface = kHttp2Preface.starts_with(input_.text().substr(0, head_bytes));
-  if (std::exchange(first_request_, false) && is_preface && !connection_.stream().identity().tls)
+  if (std::exchange(looks_for_preface_, false) && !connection_.stream().identity().tls &&
+      kHttp2Preface.starts_with(input_.text().substr(0, head_bytes)))
     return HeadState::http2;
   auto wrong = parse_request_head(input_.text().substr(0, head_bytes), state.request);
   input_.consume(head_bytes);

@@ -18,13 +18,22 @@
 
 namespace hedge::proxy::http {
 
+// Until the client or the edge ends the connection; HTTP/2 by prior knowledge is recognised. The caller closes
+// the stream.
+// Its frame is what an idle connection costs, so everything that a request needs is in Http1Server.
+Task<void> serve_http1(EdgeWorker& worker, DownstreamConnection& connection, ServerParts parts);
+
+// Lives from the first byte of a request until nothing is left to read.
 class Http1Server {
  public:
   Http1Server(EdgeWorker& worker, DownstreamConnection& connection, const ServerParts& parts);
 
-  // Until the client or the edge ends the connection. The caller closes the stream.
-  Task<void> run();
-  // After run(): the client speaks HTTP/2 (RFC 9113, section 3.3) and has sent this so far.
+  // The first request of a connection may turn out to be none.
+  void look_for_preface() noexcept { looks_for_preface_ = true; }
+  // Requires: something can be read. True: the connection goes on, and is idle.
+  Task<bool> serve_burst();
+  // After serve_burst(): the client has opened with the preface of HTTP/2 (RFC 9113, section 3.3), and has
+  // sent this so far.
   bool wants_http2() const noexcept { return wants_http2_; }
   std::string_view received() const noexcept { return input_.text(); }
 
@@ -42,7 +51,7 @@ class Http1Server {
   const ServerParts& parts_;
   InputBuffer input_;
   HeadScanner scanner_{MessageKind::request};
-  bool first_request_ = true;
+  bool looks_for_preface_ = false;
   bool wants_http2_ = false;
 };
 

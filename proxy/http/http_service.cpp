@@ -13,19 +13,8 @@ HttpService::~HttpService() = default;
 
 Task<void> HttpService::serve(EdgeWorker& worker, DownstreamConnection& connection) {
   const ServerParts parts{parts_of(worker), trusted_, access_log_};
-  if (connection.stream().identity().alpn == "h2") {
-    co_await serve_http2(worker, connection, parts, {});
-    co_return;
-  }
-  Http1Server server(worker, connection, parts);
-  co_await server.run();
-  if (server.wants_http2()) co_await serve_http2(worker, connection, parts, server.received());
-}
-
-Task<void> HttpService::serve_http2(EdgeWorker& worker, DownstreamConnection& connection,
-                                    const ServerParts& parts, std::string_view received) {
-  Http2Server server(worker, connection, parts);
-  co_await server.run(received);
+  if (connection.stream().identity().alpn == "h2") return serve_http2(worker, connection, parts, {});
+  return serve_http1(worker, connection, parts);
 }
 
 WorkerHttp& HttpService::parts_of(const EdgeWorker& worker) {

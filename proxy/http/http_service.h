@@ -5,7 +5,6 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "proxy/access_log.h"
@@ -14,7 +13,6 @@
 
 namespace hedge::proxy::http {
 
-struct ServerParts;
 struct WorkerHttp;
 
 struct HttpServiceOptions {
@@ -31,9 +29,6 @@ class HttpService final : public ConnectionService {
   Task<void> serve(EdgeWorker& worker, DownstreamConnection& connection) override;
 
  private:
-  // Apart from serve(), so that the frame of an HTTP/1 connection does not hold what HTTP/2 needs.
-  Task<void> serve_http2(EdgeWorker& worker, DownstreamConnection& connection, const ServerParts& parts,
-                         std::string_view received);
   WorkerHttp& parts_of(const EdgeWorker& worker);
 
   TrustedProxies trusted_;

@@ -180,7 +180,7 @@ void Http2Exchange::peer_gone() {
 }
 
 void Http2Exchange::expect_continue() {
-  continue_timer_.start(ClientWatch::kContinueAfter);
+  continue_timer_.start(kClientWatchLimits.continue_after);
 }
 
 void Http2Exchange::continue_is_due(void* self) {

@@ -131,6 +131,7 @@ std::string_view number_text(std::uint64_t number, TextArena& texts) {
 void Http2FieldCollector::add(std::string_view name, std::string_view value) {
   const std::size_t bytes = name.size() + value.size() + kFieldOverhead;
   bytes_ += bytes;
+  ++count_;
   const bool is_largest = bytes > largest_bytes_;
   if (is_largest) largest_bytes_ = bytes;
   if (is_cookie(name)) cookie_bytes_ += bytes;
@@ -161,21 +162,19 @@ void Http2FieldCollector::add_pseudo(std::string_view name, std::string_view val
   }
 }
 
-std::string Http2FieldCollector::describe_largest() const {
+std::string Http2FieldCollector::describe_excess() const {
+  if (bytes_ <= kMaxFieldBytes) return "the header has more than " + std::to_string(kMaxFields) + " fields";
   // The crumbs of a cookie are one field.
   const bool is_cookie_largest = cookie_bytes_ > largest_bytes_;
   const std::string_view name = is_cookie_largest ? "cookie" : largest_name_;
-  return "'" + printable(name, 100) + "' (" + std::to_string(std::max(cookie_bytes_, largest_bytes_)) +
-         " bytes)";
+  return "the header is larger than 64 KiB; its largest field is '" + printable(name, 100) + "' (" +
+         std::to_string(std::max(cookie_bytes_, largest_bytes_)) + " bytes)";
 }
 
 std::optional<ProxyError> finish_request_head(const Http2FieldCollector& block, bool last, TextArena& texts,
                                               RequestHead& out) {
   out.version = Version::http2;
-  if (block.too_large())
-    return ProxyError{ProxyReason::headers_too_large,
-                      "the header is larger than 64 KiB; its largest field is " + block.describe_largest(),
-                      {}};
+  if (block.too_large()) return ProxyError{ProxyReason::headers_too_large, block.describe_excess(), {}};
   out.method = block.method;
   out.target = block.path;
   if (auto wrong = check_target(block)) return wrong;

@@ -21,15 +21,14 @@ class Http2FieldCollector {
  public:
   Http2FieldCollector(std::vector<Field>& fields, TextArena& texts) : fields_(fields), texts_(texts) {}
 
-  // Copies both. Over the limits nothing more is kept but the name of the largest field.
+  // Copies both. Over a limit nothing more is kept but the name of the largest field.
   void add(std::string_view name, std::string_view value);
   void add_bad_field() noexcept { malformed_ = true; }
 
   bool malformed() const noexcept { return malformed_; }
-  bool too_large() const noexcept { return bytes_ > kMaxFieldBytes; }
-  std::size_t bytes() const noexcept { return bytes_; }
-  // "'cookie' (70000 bytes)"
-  std::string describe_largest() const;
+  bool too_large() const noexcept { return bytes_ > kMaxFieldBytes || count_ > kMaxFields; }
+  // Why: "the header is larger than 64 KiB; its largest field is 'cookie' (70000 bytes)".
+  std::string describe_excess() const;
 
   // Pseudo-fields; empty where there was none.
   std::string_view method;
@@ -45,6 +44,7 @@ class Http2FieldCollector {
   std::vector<Field>& fields_;
   TextArena& texts_;
   std::size_t bytes_ = 0;
+  std::size_t count_ = 0;
   std::size_t cookie_bytes_ = 0;
   std::size_t largest_bytes_ = 0;
   std::string_view largest_name_;

@@ -107,4 +107,10 @@ void Http2Server::finish_shutdown() {
   connection_.schedule();
 }
 
+Task<void> serve_http2(EdgeWorker& worker, DownstreamConnection& connection, ServerParts parts,
+                       std::string_view received) {
+  Http2Server server(worker, connection, parts);
+  co_await server.run(received);
+}
+
 }  // namespace hedge::proxy::http

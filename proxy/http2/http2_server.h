@@ -54,4 +54,9 @@ class Http2Server final : private Http2ConnectionEvents, private DrainWatcher {
   bool shutdown_finished_ = false;
 };
 
+// Until the client or the edge ends the connection. `received`: what was read before. The caller closes the
+// stream. Lifetime: `received` outlives the call.
+Task<void> serve_http2(EdgeWorker& worker, DownstreamConnection& connection, ServerParts parts,
+                       std::string_view received);
+
 }  // namespace hedge::proxy::http

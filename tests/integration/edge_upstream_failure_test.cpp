@@ -284,6 +284,21 @@ TEST(Clients, E41_AHalfClosedClientGetsALateAnswerToo) {
   EXPECT_EQ(client.read_all(), ok_response("late"));
 }
 
+TEST(Clients, E41_AHalfClosedClientThatLeavesLaterEndsTheUpstreamToo) {
+  ScriptedUpstream upstream([](PeerConnection& connection, int /*number*/) {
+    connection.read_head();
+    connection.wait_for_end();
+    connection.on_received("ended");
+  });
+  EdgeFixture edge({route_to(kAlpha, upstream.route())});
+  PeerConnection client = PeerConnection::to(edge.plain_port());
+  client.send(kGet);
+  client.fin();
+  EXPECT_EQ(client.read_head(), "HTTP/1.1 100 Continue\r\n\r\n") << "asked, and still there";
+  client.close();
+  EXPECT_TRUE(upstream.wait_until([](const std::string& got, int) { return got.ends_with("ended"); }));
+}
+
 TEST(Clients, E41_AClientThatLeavesDuringADownloadEndsTheUpstream) {
   ScriptedUpstream upstream([](PeerConnection& connection, int /*number*/) {
     connection.read_head();

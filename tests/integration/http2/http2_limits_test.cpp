@@ -51,6 +51,11 @@ TEST(Http2Limits, ManySmallFieldsAreTooMuchToo) {
   for (int i = 0; i < 1000; ++i) fields.emplace_back("x-field-" + std::to_string(i), std::string(80, 'v'));
   world.client.send_long_headers(1, fields);
   EXPECT_EQ(world.client.answer(1).status(), 431);
+  fields = h2::get(kAlpha);
+  for (int i = 0; i < 1100; ++i) fields.emplace_back("x", "v");
+  world.client.send_long_headers(3, fields);
+  EXPECT_EQ(world.client.answer(3).status(), 431);
+  EXPECT_NE(world.client.so_far(3).body.find("more than 1000 fields"), std::string::npos);
 }
 
 TEST(Http2Limits, APathOver16KiBIsTooLong) {
