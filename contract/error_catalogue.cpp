@@ -68,6 +68,7 @@ constexpr auto kRows = std::to_array<ErrorEntry>({
     {"config_missing", "There is no hedge.toml at the top of the checkout.", "Write one and commit it.", "hedge init", usage},
     {"config_unsupported", "hedge.toml asks for something that this version of Hedge does not have.",
      "Remove the section, or use a version that has it.", "", usage},
+    {"container_missing", "A service of the stack has no container.", "Make and start it.", "hedge up", incomplete},
     {"container_stopped", "The container exists but does not run.", "Start the worktree's stack.", "hedge up", failed},
     {"cookies_clash", "Two worktrees would use the same cookie names.", "Destroy one of them and create it again.", "hedge list",
      failed},

@@ -16,6 +16,7 @@
 #include "proxy/edge_settings.h"
 #include "proxy/handshake_log.h"
 #include "proxy/stream/buffers.h"
+#include "proxy/stream/pipe_pool.h"
 #include "proxy/stream/reactor.h"
 #include "proxy/stream/tls_context.h"
 #include "proxy/upstream/upstream_pools.h"
@@ -68,6 +69,7 @@ class EdgeWorker {
 
   Reactor& reactor() noexcept { return *reactor_; }
   BufferPool& buffers() noexcept { return buffers_; }
+  PipePool& pipes() noexcept { return pipes_; }
   UpstreamPools& upstreams() noexcept { return *upstreams_; }
   WorkerStats& mutable_stats() noexcept { return stats_; }
   const EdgeSettings& settings() const noexcept { return *shared_.settings; }
@@ -99,6 +101,7 @@ class EdgeWorker {
   WorkerStats stats_;
   std::unique_ptr<Reactor> reactor_;
   BufferPool buffers_;
+  PipePool pipes_;
   std::shared_ptr<const router::RouteTable> routes_;
   std::unique_ptr<Resolver> resolver_;
   std::unique_ptr<Connector> connector_;

@@ -102,6 +102,10 @@ ProxyError Forwarding::loop_error() const {
 
 Task<void> Forwarding::run_request() {
   first_chunk_ = exchange_.body().take_buffered();
+  if (exchange_.body().failed()) {
+    co_await answer(exchange_.body().failure());
+    co_return;
+  }
   upload_complete_ = exchange_.body().finished();
   Failure failure = co_await attempt(LeaseKind::any);
   if (failure && may_repeat(*failure)) {
@@ -208,22 +212,14 @@ Task<void> Forwarding::relay_response() {
   prepare_response_fields(response, rules, state_.texts);
   http::Http1Body& body = client_->body();
   const BodyChunk first = body.take_buffered();
-  bool sent = co_await exchange_.send_head(response, first, body.trailers());
-  while (sent && !body.finished()) {
-    const BodyRead piece = co_await body.read();
-    if (piece.status == BodyStatus::failed) {
-      // A cancelled read is the client's doing, not the upstream's.
-      if (upload_failure_) {
-        state_.record.error_id = upload_failure_->id();
-      } else {
-        state_.record.error_id =
-            exchange_.client_gone() ? facts(ProxyReason::client_gone).id : body.failure().id();
-      }
-      exchange_.abort();
-      break;
-    }
-    sent = co_await exchange_.send_body(piece.chunk, body.trailers());
+  if (body.failed()) {
+    // Nothing was sent yet, so the client can be told.
+    co_await answer(body.failure());
+    finish_upstream(false);
+    co_return;
   }
+  bool sent = co_await exchange_.send_head(response, first, body.trailers());
+  if (sent) sent = co_await relay_body();
   if (!sent) state_.record.error_id = facts(ProxyReason::client_gone).id;
   finish_upstream(sent && body.finished());
 }
@@ -265,6 +261,8 @@ Task<void> Forwarding::upload() {
     // The upstream takes no more; it may be answering nevertheless.
     if (!sent.ok()) upload_abandoned_ = true;
   }
+  // An answer that comes for hours holds nothing of the request.
+  body.release_buffer();
   upload_complete_ = !upload_abandoned_;
 }
 

@@ -1,8 +1,11 @@
 #include "worktree/reaper.h"
 
+#include <utility>
+
 #include "base/file.h"
 #include "worktree/git/checkout_info.h"
 #include "worktree/occupant.h"
+#include "worktree/relocation.h"
 
 namespace hedge::worktree {
 
@@ -14,13 +17,17 @@ std::string_view to_string(Standing standing) {
       return "debt";
     case Standing::orphan:
       return "orphan";
+    case Standing::unborn:
+      return "unborn";
     case Standing::unverifiable:
       return "unverifiable";
   }
   return "unverifiable";
 }
 
-Judgement judge(Git& git, const WorktreeRecord& record) {
+Judgement judge(Git& git, const WorktreeRecord& recorded) {
+  // What looks removed may only have been moved.
+  const WorktreeRecord record = find_moved(git, recorded);
   const auto verdict = [&record](Standing standing, std::string why) {
     return Judgement{record, standing, std::move(why)};
   };
@@ -38,6 +45,8 @@ Judgement judge(Git& git, const WorktreeRecord& record) {
   if (is_debt) return verdict(Standing::debt, "destroyed, but not everything of it is gone");
   if (place->occupant != Occupant::nothing) return verdict(Standing::alive, {});
   // A run that has only just begun has made nothing yet.
+  const bool is_unborn = record.state == WorktreeState::creating && record.git_dir.empty() && !place->listed;
+  if (is_unborn) return verdict(Standing::unborn, "nothing of it was made");
   if (record.state == WorktreeState::creating)
     return verdict(Standing::unverifiable, "it was never finished");
   if (!place->listed)

@@ -23,6 +23,7 @@ Task<BodyRead> Http2Body::read() {
                           when_broken_ == ProxyReason::client_gone ? "the client ended within the body"
                                                                    : "the upstream ended within the body",
                           {}};
+    failed_ = true;
     out.status = BodyStatus::failed;
     co_return out;
   }

@@ -22,6 +22,8 @@ class Http2Body final : public BodySource {
   BodyChunk take_buffered() override;
   Task<BodyRead> read() override;
   bool finished() const override { return finished_; }
+  bool failed() const override { return failed_; }
+  void release_buffer() override { pass_on(); }
   const std::vector<Field>& trailers() const override { return trailers_; }
   const ProxyError& failure() const override { return failure_; }
 
@@ -35,6 +37,7 @@ class Http2Body final : public BodySource {
   Http2Inbox::Piece piece_;  // handed out; its credit is given back when the next one is asked for
   ProxyError failure_;
   bool finished_ = true;
+  bool failed_ = false;
 };
 
 }  // namespace hedge::proxy::http

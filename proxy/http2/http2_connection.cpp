@@ -7,21 +7,6 @@
 
 namespace hedge::proxy::http {
 
-// Suspends the reader until the next turn.
-class Http2Connection::NextTurn {
- public:
-  explicit NextTurn(Http2Connection& connection) : connection_(connection) {}
-  bool await_ready() const noexcept { return false; }
-  void await_suspend(std::coroutine_handle<> caller) {
-    connection_.yielded_ = caller;
-    connection_.schedule();
-  }
-  void await_resume() const noexcept {}
-
- private:
-  Http2Connection& connection_;
-};
-
 Http2Connection::Http2Connection(Http2Role role, ByteStream& transport, Reactor& reactor, BufferPool& buffers,
                                  Http2ConnectionEvents& events)
     : transport_(transport), reactor_(reactor), buffers_(buffers), events_(events), session_(role, *this) {
@@ -35,17 +20,9 @@ Http2Connection::~Http2Connection() {
 Task<void> Http2Connection::run(std::string_view early) {
   if (!early.empty()) take_in(early);
   bool goes_on = true;
-  int reads = 0;
-  while (goes_on && !dead_) {
-    if (++reads > kMostReadsATurn) {
-      reads = 0;
-      co_await NextTurn(*this);
-      continue;
-    }
-    if (!transport_.is_readable()) reads = 0;
-    goes_on = co_await read_once();
-  }
+  while (goes_on && !dead_) goes_on = co_await read_once();
   die();
+  wake_ready();
 }
 
 Task<bool> Http2Connection::read_once() {
@@ -115,7 +92,6 @@ void Http2Connection::on_events(std::uint32_t /*events*/) {
   if (!ready_.empty() || (!waiting_for_room_.empty() && !lacks_room())) schedule();
   end_if_over();
   if (!closing_ && !faulty_ && !dead_) events_.about_to_wait();
-  if (yielded_) std::exchange(yielded_, nullptr).resume();
 }
 
 bool Http2Connection::serve_waiting_for_room() {
@@ -228,7 +204,6 @@ void Http2Connection::die() {
 
 Task<void> Http2Connection::finish() {
   die();
-  wake_ready();
   co_await writer_.join();
 }
 

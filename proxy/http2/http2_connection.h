@@ -3,7 +3,6 @@
 #pragma once
 
 #include <chrono>
-#include <coroutine>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -78,9 +77,6 @@ class Http2Connection final : private EventSource, private Http2SessionEvents {
   bool others_wait_for_room() const noexcept { return fair_shares_ || !waiting_for_room_.empty(); }
 
  private:
-  class NextTurn;
-  // Reads in a row before other connections have their turn.
-  static constexpr int kMostReadsATurn = 32;
   static constexpr int kMostRoundsATurn = 16;
 
   Http2StreamEvents* stream_began(std::int32_t id) override { return events_.stream_began(id); }
@@ -116,7 +112,6 @@ class Http2Connection final : private EventSource, private Http2SessionEvents {
   std::size_t output_begin_ = 0;
   std::size_t output_end_ = 0;
   TaskGroup writer_;
-  std::coroutine_handle<> yielded_;  // the reader, until the next turn
   bool scheduled_ = false;
   bool windows_grew_ = false;
   bool faulty_ = false;   // the peer broke the protocol: nothing of it is taken any more

@@ -17,7 +17,7 @@ class IdentityTest : public ::testing::Test {
     return locate(manager_.git, manager_.registry, directory);
   }
   Result<WorktreeRecord> find(const std::string& name) {
-    return find_worktree(manager_.git, manager_.registry, repository_ / ".git", name);
+    return find_worktree(manager_.git, manager_.registry, *here(repository_), name);
   }
 
   GitWorld world_;
@@ -65,7 +65,7 @@ TEST_F(IdentityTest, W06_SurvivesAMovedDirectory) {
   const auto born = manager_.create(repository_, "x");
   const fs::path moved = world_.root() / "moved";
   fs::rename(born->record.path, moved);
-  const auto located = here(moved);
+  const auto located = locate_and_follow(manager_.git, manager_.registry, moved);
   ASSERT_TRUE(located && located->record) << (located ? "no record" : located.error().to_string());
   EXPECT_EQ(located->record->id, born->record.id);
   EXPECT_EQ(manager_.registry.find(born->record.id)->value().path, moved);
@@ -176,7 +176,7 @@ TEST_F(IdentityTest, SeveralInstancesAreToldApart) {
   EXPECT_EQ(find("x-two")->instance, "two");
   world_.git(world_.root() / "shop.x-one", {"switch", "-q", "--detach"});
   EXPECT_EQ(find("x").error().id(), "worktree_ambiguous");
-  EXPECT_EQ(find_worktree(manager_.git, manager_.registry, repository_ / ".git", "x", "one")->instance,
+  EXPECT_EQ(find_worktree(manager_.git, manager_.registry, *here(repository_), "x", "one")->instance,
             "one");
 }
 
