@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "proxy/http2/http2_upstreams.h"
 #include "proxy/listener.h"
 #include "proxy/stream/socket_stream.h"
 #include "proxy/upstream/connector.h"
@@ -39,6 +40,8 @@ EdgeWorker::EdgeWorker(WorkerShared shared, std::unique_ptr<Reactor> reactor)
       connector_(std::make_unique<Connector>(*reactor_, *shared.settings, stats_)),
       upstreams_(std::make_unique<UpstreamPools>(*reactor_, *resolver_, *connector_,
                                                  shared.settings->limits.upstream_idle)),
+      http2_upstreams_(std::make_unique<http::Http2Upstreams>(*upstreams_, *reactor_, buffers_,
+                                                              shared.settings->limits)),
       handshake_routes_{&routes_} {
   reactor_->set_on_sweep([this] { sweep(); });
 }
@@ -118,6 +121,7 @@ void EdgeWorker::leave(DownstreamConnection& connection) noexcept {
 }
 
 void EdgeWorker::sweep() {
+  http2_upstreams_->sweep();
   upstreams_->sweep();
   resolver_->sweep();
   // Past the drain's limit whatever still waits is told so, at each sweep, until everything has ended.
@@ -142,6 +146,7 @@ Task<void> EdgeWorker::finish_drain() {
   });
   limit.start(settings().limits.drain);
   co_await connections_.join();
+  co_await http2_upstreams_->close();
   reactor_->stop();
 }
 

@@ -8,7 +8,7 @@ using http::BodyRead;
 using http::BodyStatus;
 
 Task<bool> Forwarding::relay_body() {
-  http::Http1Body& body = client_->body();
+  http::BodySource& body = call_->body();
   bool may_splice = true;
   while (!body.finished()) {
     const http::RawBody raw = body.raw();
@@ -44,7 +44,7 @@ void Forwarding::note_body_failure() {
     state_.record.error_id = upload_failure_->id();
   } else {
     state_.record.error_id =
-        exchange_.client_gone() ? facts(ProxyReason::client_gone).id : client_->body().failure().id();
+        exchange_.client_gone() ? facts(ProxyReason::client_gone).id : call_->body().failure().id();
   }
 }
 

@@ -52,6 +52,7 @@ class Http2Connection final : private EventSource, private Http2SessionEvents {
   Task<void> finish();
 
   Http2Session& session() noexcept { return session_; }
+  const Http2Session& session() const noexcept { return session_; }
   ByteStream& transport() noexcept { return transport_; }
   BufferPool& buffers() noexcept { return buffers_; }
   Reactor& reactor() noexcept { return reactor_; }

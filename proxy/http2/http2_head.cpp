@@ -241,7 +241,9 @@ void make_response_fields(const ResponseHead& head, TextArena& texts, std::vecto
   // RFC 9110, section 8.6.
   if (head.status < 200 || head.status == 204) return;
   std::optional<std::uint64_t> length = head.content_length;
-  if (head.body.framing == Framing::length) length = head.body.length;
+  // An upstream that ended with its head may not have told a length of zero (gRPC's trailers-only answer).
+  if (head.body.framing == Framing::length && (head.body.length > 0 || head.version != Version::http2))
+    length = head.body.length;
   if (length && head.body.framing != Framing::chunked)
     out.push_back({"content-length", number_text(*length, texts)});
 }

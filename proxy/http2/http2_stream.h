@@ -60,6 +60,9 @@ class Http2Stream final : public ByteStream, private Http2StreamEvents {
   // Ends the stream for both sides, unless it has ended already.
   void reset_with(Http2Error error);
 
+  // Makes readable() return although no bytes have come: the owner has received a head.
+  void set_news(bool has_news) noexcept { has_news_ = has_news; }
+
   bool remote_ended() const noexcept { return remote_ended_; }
   bool local_ended() const noexcept { return outgoing_.end_sent; }
   // It ended before both sides had finished, or its connection did.
@@ -71,7 +74,9 @@ class Http2Stream final : public ByteStream, private Http2StreamEvents {
   IoResult try_read(std::span<char> into) override;
   IoResult try_write(std::string_view first, std::string_view second) override;
   IoResult try_shutdown_write() override;
-  bool is_readable() const override { return !inbox_.empty() || remote_ended_ || closed_ || broken_; }
+  bool is_readable() const override {
+    return !inbox_.empty() || remote_ended_ || closed_ || broken_ || has_news_;
+  }
   bool has_buffered() const override { return !inbox_.empty(); }
   void cancel() override;
   void close() override;
@@ -115,6 +120,7 @@ class Http2Stream final : public ByteStream, private Http2StreamEvents {
   Http2Outgoing outgoing_;
   std::uint32_t close_error_ = 0;
   bool head_sent_ = true;  // nothing is due
+  bool has_news_ = false;
   bool remote_ended_ = false;
   bool reset_ = false;  // by us
   bool closed_ = false;

@@ -113,7 +113,7 @@ UpstreamLease UpstreamPools::take_idle(const Known& known) {
 }
 
 UpstreamLease UpstreamPools::try_lease(const router::Route& route) {
-  // lease() says that it is not spoken.
+  // The others are not kept, or not spoken as lease() says.
   if (route.protocol != router::Protocol::http1) return {};
   const auto found = known_.find(UpstreamKeyView{route.upstream, route.protocol});
   if (found == known_.end() || reactor_.now() >= found->second.fresh_until) return {};
@@ -121,11 +121,11 @@ UpstreamLease UpstreamPools::try_lease(const router::Route& route) {
 }
 
 Task<LeaseResult> UpstreamPools::lease(const router::Route& route, LeaseKind kind) {
-  if (route.protocol != router::Protocol::http1) {
+  if (route.protocol == router::Protocol::https) {
     co_return ProxyError{
         ProxyReason::upstream_unsupported,
         "the route's protocol " + std::string(router::to_string(route.protocol)) + " is not supported yet",
-        "add the route with the protocol http1"};
+        "add the route with the protocol http1 or h2c"};
   }
   constexpr int kMostAttempts = 3;
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
@@ -135,6 +135,25 @@ Task<LeaseResult> UpstreamPools::lease(const router::Route& route, LeaseKind kin
   co_return ProxyError{
       ProxyReason::container_stopped,
       "the upstream " + router::to_string(route.upstream) + " ended while it was connected to", ""};
+}
+
+Task<UpstreamAnswer> UpstreamPools::resolve(const router::Route& route, LeaseTimings& timings) {
+  const auto found = known_.find(UpstreamKeyView{route.upstream, route.protocol});
+  if (found != known_.end() && reactor_.now() < found->second.fresh_until) co_return found->second.upstream;
+  const auto start = Now::now();
+  Resolution resolution = co_await resolver_.resolve(route.upstream);
+  timings.resolve = since(start);
+  if (!std::holds_alternative<ProxyError>(resolution.answer)) {
+    Known& known = known_[UpstreamKey{route.upstream, route.protocol}];
+    known.upstream = std::get<ResolvedUpstreamPtr>(resolution.answer);
+    known.pool = &pool_of(known.upstream->identity, route.protocol);
+    known.fresh_until = resolution.fresh_until;
+    co_return known.upstream;
+  }
+  const auto last = known_.find(UpstreamKeyView{route.upstream, route.protocol});
+  // Nobody said that the upstream is gone; what stands is better knowledge than that.
+  if (last != known_.end() && resolution.is_silence) co_return last->second.upstream;
+  co_return std::move(resolution.answer);
 }
 
 Task<std::optional<LeaseResult>> UpstreamPools::lease_once(const router::Route& route, LeaseKind kind) {

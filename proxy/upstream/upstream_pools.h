@@ -74,6 +74,8 @@ class UpstreamLease {
   ByteStream& stream() const noexcept;
   // It has carried an exchange before: a failure before the first response byte may be its age.
   bool reused() const noexcept { return reused_; }
+  // Its identity has gone away since: no further exchange may begin on it.
+  bool is_retired() const noexcept { return pool_ == nullptr || retirements_ != pool_->retirements_; }
   const LeaseTimings& timings() const noexcept { return timings_; }
   const std::string& identity() const noexcept { return upstream_->identity; }
   const ResolvedUpstream& upstream() const noexcept { return *upstream_; }
@@ -120,6 +122,10 @@ class UpstreamPools {
   // Errors: every reason of the table's "before there was a connection" part.
   // Lifetime: `route` (that is, its table) lives until the await is over.
   Task<LeaseResult> lease(const router::Route& route, LeaseKind kind);
+
+  // Where the route's upstream is now; for connections that carry more than one exchange at a time. Adds to
+  // `timings.resolve`. Bounded, errors and lifetime as lease().
+  Task<UpstreamAnswer> resolve(const router::Route& route, LeaseTimings& timings);
 
   // The identity's process is gone: its idle connections are closed, and those that are leased will not be
   // kept.

@@ -45,6 +45,27 @@ Http2Peer::Http2Peer(std::unique_ptr<TlsPeer> tls)
       send_([this](std::string_view bytes) { return tls_->send(bytes); }),
       read_([this](std::size_t bytes) { return tls_->read_bytes(bytes); }) {}
 
+Http2Peer::Http2Peer(PeerConnection& accepted, std::string_view settings)
+    : send_([&accepted](std::string_view bytes) { return accepted.send(bytes); }),
+      read_([&accepted](std::size_t bytes) { return accepted.read_bytes(bytes); }) {
+  ended_ = read_(h2::kPreface.size()) != h2::kPreface;
+  send(h2::frame(h2::kSettings, 0, 0, settings));
+}
+
+h2::Fields Http2Peer::request(std::uint32_t stream) {
+  read_until([this, stream] { return !answers_[stream].heads.empty(); });
+  const std::vector<h2::Fields>& heads = answers_[stream].heads;
+  return heads.empty() ? h2::Fields() : heads.front();
+}
+
+void Http2Peer::respond(std::uint32_t stream, const h2::Fields& fields, std::string_view body,
+                        const h2::Fields& trailers) {
+  const bool head_only = body.empty() && trailers.empty();
+  send_headers(stream, fields, head_only ? h2::kEndStream : h2::kNone);
+  if (!body.empty()) send_frame(h2::kData, trailers.empty() ? h2::kEndStream : h2::kNone, stream, body);
+  if (!trailers.empty()) send_headers(stream, trailers);
+}
+
 void Http2Peer::start(std::string_view settings) {
   send(std::string(h2::kPreface) + h2::frame(h2::kSettings, 0, 0, settings));
 }

@@ -1,4 +1,4 @@
-// A blocking HTTP/2 client that speaks in frames. Every wait has a limit; what comes is kept for the test.
+// A blocking HTTP/2 client, or server, that speaks in frames. Every wait has a limit; what comes is kept for the test.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +33,9 @@ class Http2Peer {
  public:
   explicit Http2Peer(std::uint16_t plain_port);
   explicit Http2Peer(std::unique_ptr<TlsPeer> tls);
+  // The other side: a server on a connection that was accepted. Reads the preface and sends its settings.
+  // Lifetime: `accepted` outlives the peer.
+  explicit Http2Peer(PeerConnection& accepted, std::string_view settings = {});
 
   // The preface and a SETTINGS frame with this payload.
   void start(std::string_view settings = {});
@@ -49,6 +52,11 @@ class Http2Peer {
   bool read_until(const std::function<bool()>& true_of_it);
   // Until the stream has ended, one way or the other.
   const Http2Answer& answer(std::uint32_t stream);
+  // As a server: until the head of a request has come; its fields, empty if the connection ended before.
+  h2::Fields request(std::uint32_t stream);
+  // A whole response, also without waiting for windows: bodies are small.
+  void respond(std::uint32_t stream, const h2::Fields& fields, std::string_view body = {},
+               const h2::Fields& trailers = {});
   // Until the headers of the final response are there.
   const Http2Answer& head(std::uint32_t stream);
   const Http2Answer& so_far(std::uint32_t stream) { return answers_[stream]; }
@@ -79,7 +87,7 @@ class Http2Peer {
   void take_header_block(const h2::Frame& frame);
   void take_settings(const h2::Frame& frame);
 
-  std::unique_ptr<PeerConnection> plain_;
+  std::unique_ptr<PeerConnection> plain_;  // null: over TLS, or accepted
   std::unique_ptr<TlsPeer> tls_;
   std::function<bool(std::string_view)> send_;
   std::function<std::string(std::size_t)> read_;
