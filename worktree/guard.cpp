@@ -105,10 +105,6 @@ Result<std::vector<WorktreeRecord>> load_siblings(Git& git, Registry& registry, 
   return records;
 }
 
-bool matches_name(const WorktreeRecord& record, const std::string& name) {
-  return record.slug == name || record.id == name;
-}
-
 // Whether the worktree has `branch` now; another that took its place does not count.
 bool stands_on(Git& git, const std::vector<ListedWorktree>& listed, const WorktreeRecord& record,
                const std::string& branch) {
@@ -204,13 +200,16 @@ Result<WorktreeRecord> find_worktree(Git& git, Registry& registry, const Located
   const auto records = select(*all, [&instance](const WorktreeRecord& record) {
     return record.kind == WorktreeKind::linked && (instance.empty() || record.instance == instance);
   });
-  auto found = select(records, [&name](const WorktreeRecord& record) { return matches_name(record, name); });
-  if (found.empty()) {
-    found = select(records,
-                   [&](const WorktreeRecord& record) { return stands_on(git, listed, record, name); });
-  }
+  // A branch first, as `hedge create` takes it: the slug of feature/x is the name of another branch, feature-x.
+  auto found = select(
+      records, [&](const WorktreeRecord& record) { return stands_on(git, listed, record, name); });
   if (found.empty())
     found = select(records, [&name](const WorktreeRecord& record) { return record.branch == name; });
+  if (found.empty()) {
+    found = select(records, [&name](const WorktreeRecord& record) {
+      return record.slug == name || record.id == name;
+    });
+  }
   if (found.size() > 1 && instance.empty()) {
     const auto plain = select(found, [](const WorktreeRecord& record) { return record.instance.empty(); });
     if (plain.size() == 1) found = plain;

@@ -30,8 +30,8 @@ Result<Located> locate_and_follow(Git& git, Registry& registry, const std::files
 // checkout).
 Result<WorktreeRecord> require_initialized(const Located& located);
 
-// A worktree of the same repository, where it is now, by slug, by recorded branch, or by the branch that it has
-// now. With `instance`, that one. Writes nothing. Errors: not_found `worktree_not_found`; invalid_input
+// A worktree of the same repository, where it is now: by the branch that it has now, else by the recorded branch,
+// else by slug or id. With `instance`, that one. Writes nothing. Errors: not_found `worktree_not_found`; invalid_input
 // `worktree_ambiguous` (several instances: listed).
 Result<WorktreeRecord> find_worktree(Git& git, Registry& registry, const Located& located,
                                      const std::string& name, const std::string& instance = {});

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "worktree/git/checkout_disk.h"
 #include "worktree/git/checkout_info.h"
 #include "worktree/occupant.h"
 #include "worktree/relocation.h"
@@ -51,12 +52,14 @@ Judgement judge(Git& git, const WorktreeRecord& recorded) {
     return verdict(Standing::unverifiable, "it was never finished");
   if (!place->listed)
     return verdict(Standing::orphan, "git no longer lists it, and nothing is at its path");
-  // Our lock keeps git from pruning it, so that git goes on listing it. That its parent directory is there
-  // tells a removed directory from a disk that is not mounted.
-  if (place->listed->lock_reason == kOurLockReason && path_exists(record.path.parent_path())) {
-    return verdict(Standing::orphan, "its directory was removed");
+  // Our lock keeps git from pruning it, so that git goes on listing it.
+  if (place->listed->lock_reason != kOurLockReason)
+    return verdict(Standing::unverifiable, "git lists it, but its directory cannot be seen");
+  if (!is_on_remembered_disk(record.git_dir, record.path)) {
+    return verdict(Standing::unverifiable,
+                   "its directory cannot be seen, and the disk on which it was made is not mounted there");
   }
-  return verdict(Standing::unverifiable, "git lists it, but its directory cannot be seen");
+  return verdict(Standing::orphan, "its directory was removed");
 }
 
 Result<std::vector<Judgement>> judge_all(Git& git, Registry& registry) {

@@ -26,7 +26,8 @@ struct Judgement {
   std::string why;
 };
 
-// A listed worktree whose directory is gone counts as orphan if only our own lock keeps git from pruning it.
+// A listed worktree whose directory is gone counts as orphan if only our own lock keeps git from pruning it, and the
+// disk that it was made on is there.
 Result<std::vector<Judgement>> judge_all(Git& git, Registry& registry);
 Judgement judge(Git& git, const WorktreeRecord& recorded);
 

@@ -1,8 +1,11 @@
 """Verbs that only look write nothing, what is refused leaves nothing behind, and one state directory serves every verb."""
 
 import json
+import shutil
 import sqlite3
+import subprocess
 from contextlib import closing
+from pathlib import Path
 
 from shop_world import ShopWorld, prepare
 
@@ -47,6 +50,36 @@ class Looking(ShopWorld):
         self.assertEqual(self.contract("destroy", "feature/login")["status"], "destroyed")
         self.assertFalse(new.exists())
         self.assertEqual(self.worktrees(), [])
+
+    def test_gc_does_not_take_a_disk_that_is_not_mounted_for_a_removed_directory(self):
+        self.without_stack()
+        disk, backing = self.directory / "disk", self.directory / "backing"
+        disk.mkdir()
+        backing.mkdir()
+
+        def run(*command) -> None:
+            subprocess.run([str(word) for word in command], check=True, timeout=30)
+
+        run("mount", "-t", "tmpfs", "tmpfs", backing)
+        self.addCleanup(run, "umount", backing)
+        run("mount", "--bind", backing, disk)
+        config = self.main / "hedge.toml"
+        text = config.read_text(encoding="utf-8")
+        config.write_text(text.replace('name = "shop"', f'name = "shop"\ndirectory = "{disk}/{{slug}}"', 1), encoding="utf-8")
+        self.git("commit", "--quiet", "--all", "--message", "worktrees on a disk of their own")
+        path = Path(self.create("feature/login")["workspace"]["path"])
+        self.assertEqual(path.parent, disk)
+        (path / "untracked").write_text("work", encoding="utf-8")
+        run("umount", disk)
+        told = json.loads(self.hedge.run("gc", "--json").stdout)["worktrees"]
+        self.assertEqual([one.get("state") for one in self.worktrees()], ["unverifiable"], told)
+        run("mount", "--bind", backing, disk)
+        self.addCleanup(run, "umount", disk)
+        self.assertEqual(self.git("-C", path, "status", "--porcelain", "--branch").splitlines()[0].split("...")[0], "## feature/login")
+        self.assertEqual((path / "untracked").read_text(encoding="utf-8"), "work")
+        self.assertEqual(self.contract("verify", "feature/login")["status"], "ready")
+        shutil.rmtree(path)
+        self.assertEqual([one["state"] for one in self.worktrees()], ["orphan"], "the disk is there and the directory is not")
 
     def test_a_refused_create_leaves_no_record_no_branch_and_no_directory(self):
         self.without_stack()

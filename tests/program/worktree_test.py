@@ -126,8 +126,13 @@ class Worktrees(ShopWorld):
         self.assertEqual([one["workspace"]["branch"] for one in told], branches)
         for part in (lambda one: one["workspace"]["slug"], self.host, lambda one: one["data"]["database"]["app"]):
             self.assertEqual(len({part(one) for one in told}), len(branches))
-        for branch in branches:
-            self.assertEqual(self.contract("destroy", branch)["status"], "destroyed")
+        # "feature-foo" is also the slug of feature/foo: each destroy takes its own branch's worktree, and no other.
+        for branch, one in zip(reversed(branches), reversed(told)):
+            self.assertEqual(self.contract("verify", branch)["workspace"]["path"], one["workspace"]["path"])
+            gone = self.contract("destroy", branch)
+            self.assertEqual((gone["status"], gone["workspace"]["path"]), ("destroyed", one["workspace"]["path"]))
+            told.remove(one)
+            self.assertEqual([other["workspace"]["path"] for other in told if not Path(other["workspace"]["path"]).is_dir()], [])
 
     def test_names_that_git_refuses_are_usage_errors(self):
         for branch in ("a..b", "-x", "a b", "x.lock", "@{1}"):

@@ -170,6 +170,21 @@ TEST_F(IdentityTest, NamesFindWorktreesAndSayWhenTheyDoNot) {
   EXPECT_EQ(find("nothing").error().id(), "worktree_not_found");
 }
 
+// The slug of one is the branch of the other.
+TEST_F(IdentityTest, W13_ABranchIsFoundBeforeASlugOfTheSameName) {
+  const auto slashed = manager_.create(repository_, "feature/x");
+  const auto dashed = manager_.create(repository_, "feature-x");
+  ASSERT_TRUE(slashed && dashed);
+  ASSERT_EQ(slashed->record.slug, "feature-x");
+  EXPECT_EQ(find("feature-x")->id, dashed->record.id);
+  EXPECT_EQ(find("feature/x")->id, slashed->record.id);
+  EXPECT_EQ(find(dashed->record.slug)->id, dashed->record.id);
+  ASSERT_TRUE(manager_.destroy(repository_, "feature-x"));
+  EXPECT_FALSE(fs::exists(dashed->record.path));
+  EXPECT_TRUE(fs::exists(slashed->record.path));
+  EXPECT_EQ(find("feature-x")->id, slashed->record.id) << "now nothing else has the name";
+}
+
 TEST_F(IdentityTest, SeveralInstancesAreToldApart) {
   ASSERT_TRUE(manager_.create(repository_, CreateRequest{"x", {}, "one", StackWish::with_stack}));
   ASSERT_TRUE(manager_.create(repository_, CreateRequest{"x", {}, "two", StackWish::with_stack}));
