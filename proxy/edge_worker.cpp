@@ -38,11 +38,13 @@ EdgeWorker::EdgeWorker(WorkerShared shared, std::unique_ptr<Reactor> reactor)
       routes_(router::RouteTable::build({})),
       resolver_(std::make_unique<Resolver>(*reactor_, *shared.settings, shared.docker, stats_)),
       connector_(std::make_unique<Connector>(*reactor_, *shared.settings, stats_)),
+      upstream_tls_(*shared.settings, *reactor_, buffers_.scratch()),
       upstreams_(std::make_unique<UpstreamPools>(*reactor_, *resolver_, *connector_,
                                                  shared.settings->limits.upstream_idle)),
-      http2_upstreams_(std::make_unique<http::Http2Upstreams>(*upstreams_, *reactor_, buffers_,
-                                                              shared.settings->limits)),
+      http2_upstreams_(
+          std::make_unique<http::Http2Upstreams>(*upstreams_, *reactor_, buffers_, shared.settings->limits)),
       handshake_routes_{&routes_} {
+  upstreams_->use_tls(upstream_tls_);
   reactor_->set_on_sweep([this] { sweep(); });
 }
 

@@ -109,6 +109,7 @@ class EdgeWorker {
   std::shared_ptr<const router::RouteTable> routes_;
   std::unique_ptr<Resolver> resolver_;
   std::unique_ptr<Connector> connector_;
+  UpstreamTls upstream_tls_;
   std::unique_ptr<UpstreamPools> upstreams_;
   std::unique_ptr<http::Http2Upstreams> http2_upstreams_;
   HandshakeRoutes handshake_routes_;

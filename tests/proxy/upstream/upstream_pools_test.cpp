@@ -342,7 +342,7 @@ TEST_F(PoolsTest, DoesNotUseItWhenTheNameNoLongerExists) {
   EXPECT_EQ(std::get<ProxyError>(result).reason, ProxyReason::upstream_unresolved);
 }
 
-TEST_F(PoolsTest, RefusesProtocolsThatAreNotSpokenYet) {
+TEST_F(PoolsTest, RefusesHttpsWhereThereIsNoTls) {
   router::Route to = route();
   to.protocol = router::Protocol::https;
   const LeaseResult result = lease(to);
