@@ -19,12 +19,6 @@ namespace {
 // HTTP request begins with it.
 constexpr int kHandshakeRecord = 0x16;
 
-std::string openssl_reason(unsigned long code) {
-  if (code == 0) return {};
-  const char* reason = ERR_reason_error_string(code);
-  return reason != nullptr ? reason : "";
-}
-
 }  // namespace
 
 DownstreamConnection::DownstreamConnection(EdgeWorker& worker, std::unique_ptr<SocketStream> socket,
@@ -72,8 +66,12 @@ Task<bool> DownstreamConnection::shake_hands() {
   if (done.ok()) co_return true;
   const unsigned long reason = ERR_peek_error();
   worker_.mutable_stats().handshakes_failed.add();
-  worker_.handshake_log().failed(classify_handshake_failure(done, reason), socket_->identity().peer_ip,
-                                 openssl_reason(reason));
+  std::string detail = handshake_detail(reason);  // before anything else asks OpenSSL
+  const std::string unpermitted = tls_->unpermitted_name();
+  const HandshakeFailure failure =
+      blame_constraints(classify_handshake_failure(done, reason), unpermitted.empty());
+  if (failure == HandshakeFailure::name_not_permitted) detail = unpermitted;
+  worker_.handshake_log().failed(failure, socket_->identity().peer_ip, detail);
   co_return false;
 }
 

@@ -15,6 +15,7 @@
 #include "config/invoking_user.h"
 #include "proxy/access_log.h"
 #include "proxy/control/control_thread.h"
+#include "proxy/control/unpermitted_hosts.h"
 #include "proxy/edge_server.h"
 #include "proxy/http/http_service.h"
 #include "proxy/listening_sockets.h"
@@ -66,9 +67,7 @@ ListenPlan listen_plan(const config::EdgeConfig& edge, const RememberedPorts& re
 Result<std::unique_ptr<AccessLog>> open_access_log(const RunEdgeOptions& options) {
   const config::EdgeConfig& edge = options.settings.edge;
   if (edge.access_log_off) return std::unique_ptr<AccessLog>();
-  if (edge.access_log && *edge.access_log == "-") {
-    return AccessLog::open("/dev/fd/" + std::to_string(options.standard_output));
-  }
+  if (edge.access_log && *edge.access_log == "-") return AccessLog::open_descriptor(options.standard_output);
   const std::filesystem::path path = edge.access_log.value_or(options.paths.logs_directory() / "access.log");
   if (Result<void> made = ensure_directory(path.parent_path(), 0700); !made) return std::move(made).error();
   return AccessLog::open(path);
@@ -106,8 +105,16 @@ ControlOptions control_options(const RunEdgeOptions& options, AccessLog* access_
     return std::move(settings->routes);
   };
   if (!options.reload) control.reload_static_routes = nullptr;
+  if (!options.settings.edge.certificate) {
+    control.more_warnings = [ca = options.paths.ca_directory()](const router::RouteTable& table) {
+      return warn_of_unpermitted_hosts(ca, table);
+    };
+  }
   control.docker_host = options.settings.edge.docker_host;
-  if (!control.docker_host && !options.docker_host.empty()) control.docker_host = options.docker_host;
+  if (!control.docker_host && !options.docker_host.empty()) {
+    control.docker_host = options.docker_host;
+    control.is_docker_tls = options.is_docker_tls;
+  }
   control.docker_network = options.settings.edge.network;
   return control;
 }
@@ -153,7 +160,7 @@ Result<void> run_edge(RunEdgeOptions options, const Clock& clock) {
   raise_descriptor_limit();
   Result<std::unique_ptr<AccessLog>> access_log = open_access_log(options);
   if (!access_log) return std::move(access_log).error().with_context("open the access log");
-  // The control socket is the lock of the state directory, so it comes before the ports.
+  // This takes the state directory, so it comes before the ports.
   Result<std::unique_ptr<ControlThread>> control =
       ControlThread::create(control_options(options, access_log->get()));
   if (!control) return std::move(control).error();

@@ -20,6 +20,8 @@ struct RunEdgeOptions {
   config::Paths paths;  // of the state directory that is used, already made
   // The engine's address where the settings name none: DOCKER_HOST of the caller. Empty: the standard socket.
   std::string docker_host;
+  // What the caller's environment says about `docker_host`: DOCKER_TLS_VERIFY, DOCKER_TLS or DOCKER_CERT_PATH.
+  bool is_docker_tls = false;
   // Where `access_log = "-"` goes.
   int standard_output = 1;
   EdgeLimits limits;

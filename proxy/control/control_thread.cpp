@@ -19,8 +19,8 @@
 #include "proxy/control/control_server.h"
 #include "proxy/control/control_socket.h"
 #include "proxy/control/docker_engine.h"
+#include "proxy/control/edge_claim.h"
 #include "proxy/control/edge_surroundings.h"
-#include "router/edge_client.h"
 
 namespace hedge::proxy {
 namespace asio = boost::asio;
@@ -30,6 +30,7 @@ namespace {
 DockerEngineOptions engine_options(const ControlOptions& options) {
   DockerEngineOptions out;
   out.docker_host = options.docker_host;
+  out.tcp = options.is_docker_tls ? EngineTransport::tls : EngineTransport::plain;
   out.place.configured_network = options.docker_network;
   out.place.is_connected = is_on_connected_network;
   out.own_container = find_own_container();
@@ -41,8 +42,9 @@ DockerEngineOptions engine_options(const ControlOptions& options) {
 
 class ControlThread::Impl final : public ControlActions {
  public:
-  Impl(ControlOptions options, ControlSocket socket)
-      : options_(std::move(options)),
+  Impl(ControlOptions options, EdgeClaim claim, ControlSocket socket)
+      : claim_(std::move(claim)),
+        options_(std::move(options)),
         signals_(io_),
         watch_timer_(io_),
         watcher_(options_.open_store, std::move(options_.static_routes)),
@@ -89,6 +91,9 @@ class ControlThread::Impl final : public ControlActions {
   std::vector<std::string> warnings() const override {
     std::vector<std::string> out = snapshot_.warnings;
     if (!reload_failure_.empty()) out.push_back(reload_failure_);
+    if (options_.more_warnings) {
+      for (std::string& warning : options_.more_warnings(*snapshot_.table)) out.push_back(std::move(warning));
+    }
     return out;
   }
   EdgeFacts facts() const override { return edge_->facts(); }
@@ -160,7 +165,9 @@ class ControlThread::Impl final : public ControlActions {
     work_.reset();
   }
 
-  // First, so that it goes last: everything below has operations in it.
+  // Before everything else, so that it goes last: another edge may start only when this one has ended.
+  EdgeClaim claim_;
+  // So that it goes after what is below, which has operations in it.
   asio::io_context io_{1};
   asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
   ControlOptions options_;
@@ -184,14 +191,12 @@ class ControlThread::Impl final : public ControlActions {
 };
 
 Result<std::unique_ptr<ControlThread>> ControlThread::create(ControlOptions options) {
+  auto claim = EdgeClaim::take(options.state_directory, options.control_socket);
+  if (!claim) return claim.error();
   auto socket = ControlSocket::bind(options.control_socket);
   if (!socket) return socket.error();
-  // Commands that know the state directory only find a socket of another place through this note.
-  auto noted = router::note_control_socket(options.state_directory, options.control_socket);
-  if (!noted)
-    log::warning("{}", std::move(noted).error().with_context("note where the control socket is").to_string());
   return std::unique_ptr<ControlThread>(
-      new ControlThread(std::make_unique<Impl>(std::move(options), std::move(*socket))));
+      new ControlThread(std::make_unique<Impl>(std::move(options), std::move(*claim), std::move(*socket))));
 }
 
 ControlThread::ControlThread(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -30,8 +30,11 @@ struct ControlOptions {
   std::function<Result<std::vector<router::Route>>()> reload_static_routes;
   // The settings' docker_host, else DOCKER_HOST; absent: the standard socket.
   std::optional<std::string> docker_host;
+  bool is_docker_tls = false;  // what listens at a tcp:// docker_host speaks TLS
   // The settings' network for docker: upstreams.
   std::optional<std::string> docker_network;
+  // What GET /v1/status warns of besides the routes' own warnings, for the table that is published. Empty: nothing.
+  std::function<std::vector<std::string>(const router::RouteTable& table)> more_warnings;
   // How often the store is looked at for a change that nobody told. Below a second.
   std::chrono::milliseconds watch_interval{500};
 };
@@ -40,8 +43,8 @@ struct ControlOptions {
 // draining (upstreams are still resolved), stop().
 class ControlThread {
  public:
-  // Takes the control socket. Nothing runs yet and nothing is asked of anybody.
-  // Errors: already_exists `edge_already_running` (a living edge holds the socket); invalid_input,
+  // Takes the state directory and the control socket. Nothing runs yet and nothing is asked of anybody.
+  // Errors: already_exists `edge_already_running` (a living edge holds one of them); invalid_input,
   // permission, no_space, io.
   static Result<std::unique_ptr<ControlThread>> create(ControlOptions options);
   ~ControlThread();  // stop()

@@ -94,7 +94,7 @@ int frame_received(nghttp2_session* session, const nghttp2_frame* frame, void* u
       if ((frame->hd.flags & NGHTTP2_FLAG_ACK) == 0) impl.events().windows_grew();
       break;
     case NGHTTP2_PING:
-      if ((frame->hd.flags & NGHTTP2_FLAG_ACK) != 0 && impl.awaits_shutdown_ping)
+      if ((frame->hd.flags & NGHTTP2_FLAG_ACK) != 0 && impl.shutdown == Impl::Shutdown::ping_sent)
         impl.events().shutdown_acknowledged();
       break;
     case NGHTTP2_GOAWAY:
@@ -108,6 +108,7 @@ int frame_received(nghttp2_session* session, const nghttp2_frame* frame, void* u
 
 int frame_sent(nghttp2_session* session, const nghttp2_frame* frame, void* user) {
   if (frame->hd.type == NGHTTP2_RST_STREAM) self(user).reset_sent(frame->rst_stream.error_code);
+  if (frame->hd.type == NGHTTP2_GOAWAY) self(user).goaway_sent();
   if (frame->hd.type != NGHTTP2_HEADERS) return 0;
   Http2StreamEvents* events = stream(session, frame->hd.stream_id);
   if (events != nullptr) events->head_sent((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0);

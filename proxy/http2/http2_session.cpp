@@ -90,6 +90,13 @@ void Http2Session::Impl::reset_sent(std::uint32_t error) {
   if (error == NGHTTP2_FLOW_CONTROL_ERROR) fail(error);
 }
 
+// The library would send a PING before the notice, and its answer would not mean that the notice was read.
+void Http2Session::Impl::goaway_sent() {
+  if (shutdown != Shutdown::notice_due) return;
+  shutdown = Shutdown::ping_sent;
+  static_cast<void>(nghttp2_submit_ping(get(), NGHTTP2_FLAG_NONE, nullptr));
+}
+
 bool Http2Session::Impl::put(std::string_view frame_header, std::string_view data) {
   const std::size_t bytes = frame_header.size() + data.size();
   if (room_.size() < bytes) return false;
@@ -228,9 +235,8 @@ std::size_t Http2Session::send_window(std::int32_t id) const {
 }
 
 void Http2Session::begin_shutdown() {
+  impl_->shutdown = Impl::Shutdown::notice_due;
   static_cast<void>(nghttp2_submit_shutdown_notice(impl_->get()));
-  static_cast<void>(nghttp2_submit_ping(impl_->get(), NGHTTP2_FLAG_NONE, nullptr));
-  impl_->awaits_shutdown_ping = true;
 }
 
 void Http2Session::finish_shutdown() {

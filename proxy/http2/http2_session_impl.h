@@ -36,7 +36,9 @@ class Http2Session::Impl {
   void count_idle_frame();
   // Ours or the library's.
   void reset_sent(std::uint32_t error);
-  bool awaits_shutdown_ping = false;
+  void goaway_sent();
+  enum class Shutdown : std::uint8_t { none, notice_due, ping_sent };
+  Shutdown shutdown = Shutdown::none;
 
  private:
   struct FreeSession {

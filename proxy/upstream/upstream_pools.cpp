@@ -30,7 +30,7 @@ UpstreamConnection UpstreamPool::take(Millis now) {
   while (!idle_.empty()) {
     Idle last = std::move(idle_.back());
     idle_.pop_back();
-    // Bytes or an end while idle: the connection is of no use. No system call is needed to know.
+    // Bytes or an end while idle: the connection is of no use. The kernel is asked only where the flag says so.
     if (last.until > now && !last.connection.is_disturbed()) return std::move(last.connection);
   }
   return {};
