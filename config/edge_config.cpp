@@ -80,6 +80,8 @@ class EdgeReader {
     read_durations();
     table_.read_choice("cookies", config_.cookies,
                        {{"narrow", CookieMode::narrow}, {"pass", CookieMode::pass}});
+    table_.read("upstream_verify", config_.upstream_verify);
+    config_.upstream_ca = path("upstream_ca");
     read_trusted_proxies();
     read_suffixes();
     read_docker();

@@ -56,6 +56,11 @@ struct EdgeConfig {
   // "narrow": a Set-Cookie whose Domain is wider than the worktree's own host is narrowed to it. "pass": left
   // alone.
   CookieMode cookies = CookieMode::narrow;
+  // Whether the certificates of upstreams with the protocol https are verified: for the name of a `dns:`
+  // upstream, else for the route's host. Default: true.
+  bool upstream_verify = true;
+  // A PEM file with the roots that those certificates may come from. Default: the system's.
+  std::optional<std::filesystem::path> upstream_ca;
   // Peers (address or network in CIDR form) whose X-Forwarded-* fields are believed. Default: none.
   std::vector<std::string> trusted_proxies;
   // Domains whose names this edge serves and issues certificates for. Default: localhost.

@@ -93,6 +93,7 @@ std::chrono::milliseconds DownstreamConnection::first_request_left() const {
 }
 
 void DownstreamConnection::begin_drain() {
+  if (drain_watcher_ != nullptr) return drain_watcher_->drain_began();
   if (!idle_) return;
   // Asked of the kernel: the reactor may not have told yet what has arrived.
   if (socket_->peek_first_byte() >= 0) {

@@ -19,6 +19,13 @@ class TlsStream;
 // What a listener was opened for; either takes both, told apart by the first byte.
 enum class ListenerKind : std::uint8_t { plain, tls };
 
+// Told when the worker begins to drain.
+class DrainWatcher {
+ public:
+  virtual ~DrainWatcher() = default;
+  virtual void drain_began() = 0;
+};
+
 class DownstreamConnection {
  public:
   DownstreamConnection(EdgeWorker& worker, std::unique_ptr<SocketStream> socket, ListenerKind listener);
@@ -48,6 +55,9 @@ class DownstreamConnection {
   void begin_request_head();
   // No deadline on bodies, streams and tunnels.
   void end_request_head();
+  // For a protocol that is never between requests: from here on the watcher ends the connection of a worker
+  // that drains. At most one; null takes it away.
+  void watch_drain(DrainWatcher* watcher) noexcept { drain_watcher_ = watcher; }
   // The worker drains: ends the connection if it is between requests and the next has not begun to arrive. One
   // that has never had a request keeps what is left of a moment since it was accepted: its client was let in
   // just now and is about to send.
@@ -68,6 +78,7 @@ class DownstreamConnection {
   ByteStream* stream_ = nullptr;
   Millis accepted_at_;
   ListenerKind listener_;
+  DrainWatcher* drain_watcher_ = nullptr;
   bool wants_https_ = false;
   bool idle_ = false;
   bool had_request_ = false;

@@ -34,6 +34,8 @@ struct EdgeSettings {
   EdgeLimits limits;
   std::vector<NameServer> name_servers;  // empty: the system's
   bool narrow_cookies = true;
+  bool upstream_verify = true;  // certificates of https upstreams
+  std::string upstream_ca;      // a PEM file with their roots; empty: the system's
   std::uint16_t https_port = 0;  // where plain requests on a TLS port are sent; 0: no TLS listener
 };
 

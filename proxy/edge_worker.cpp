@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "proxy/http2/http2_upstreams.h"
 #include "proxy/listener.h"
 #include "proxy/stream/socket_stream.h"
 #include "proxy/upstream/connector.h"
@@ -37,9 +38,13 @@ EdgeWorker::EdgeWorker(WorkerShared shared, std::unique_ptr<Reactor> reactor)
       routes_(router::RouteTable::build({})),
       resolver_(std::make_unique<Resolver>(*reactor_, *shared.settings, shared.docker, stats_)),
       connector_(std::make_unique<Connector>(*reactor_, *shared.settings, stats_)),
+      upstream_tls_(*shared.settings, *reactor_, buffers_.scratch()),
       upstreams_(std::make_unique<UpstreamPools>(*reactor_, *resolver_, *connector_,
                                                  shared.settings->limits.upstream_idle)),
+      http2_upstreams_(
+          std::make_unique<http::Http2Upstreams>(*upstreams_, *reactor_, buffers_, shared.settings->limits)),
       handshake_routes_{&routes_} {
+  upstreams_->use_tls(upstream_tls_);
   reactor_->set_on_sweep([this] { sweep(); });
 }
 
@@ -118,6 +123,7 @@ void EdgeWorker::leave(DownstreamConnection& connection) noexcept {
 }
 
 void EdgeWorker::sweep() {
+  http2_upstreams_->sweep();
   upstreams_->sweep();
   resolver_->sweep();
   // Past the drain's limit whatever still waits is told so, at each sweep, until everything has ended.
@@ -142,6 +148,7 @@ Task<void> EdgeWorker::finish_drain() {
   });
   limit.start(settings().limits.drain);
   co_await connections_.join();
+  co_await http2_upstreams_->close();
   reactor_->stop();
 }
 

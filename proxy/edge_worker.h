@@ -25,6 +25,9 @@
 
 namespace hedge::proxy {
 
+namespace http {
+class Http2Upstreams;
+}
 class Connector;
 class Listener;
 class Resolver;
@@ -71,6 +74,7 @@ class EdgeWorker {
   BufferPool& buffers() noexcept { return buffers_; }
   PipePool& pipes() noexcept { return pipes_; }
   UpstreamPools& upstreams() noexcept { return *upstreams_; }
+  http::Http2Upstreams& http2_upstreams() noexcept { return *http2_upstreams_; }
   WorkerStats& mutable_stats() noexcept { return stats_; }
   const EdgeSettings& settings() const noexcept { return *shared_.settings; }
   // Copy it once for each exchange: the routes in it live as long as the copy. Never null.
@@ -105,7 +109,9 @@ class EdgeWorker {
   std::shared_ptr<const router::RouteTable> routes_;
   std::unique_ptr<Resolver> resolver_;
   std::unique_ptr<Connector> connector_;
+  UpstreamTls upstream_tls_;
   std::unique_ptr<UpstreamPools> upstreams_;
+  std::unique_ptr<http::Http2Upstreams> http2_upstreams_;
   HandshakeRoutes handshake_routes_;
   HandshakeLog handshake_log_;
   std::vector<std::unique_ptr<Listener>> listeners_;

@@ -80,6 +80,19 @@ void append_forwarded(http::RequestHead& request, const ForwardedFacts& facts, K
   if (!kept.port) append(request, "X-Forwarded-Port", public_port(request, facts));
 }
 
+// Our own hop; the version is the one that the request came with (RFC 9110, section 7.6.3).
+std::string_view via_of(http::Version version) {
+  switch (version) {
+    case http::Version::http10:
+      return "1.0 hedge";
+    case http::Version::http11:
+      return "1.1 hedge";
+    case http::Version::http2:
+      break;
+  }
+  return "2.0 hedge";
+}
+
 }  // namespace
 
 std::string_view prepare_request_fields(http::RequestHead& request, const ForwardedFacts& facts,
@@ -114,7 +127,7 @@ std::string_view prepare_request_fields(http::RequestHead& request, const Forwar
     id = facts.fresh_request_id;
     append(request, "X-Request-Id", id);
   }
-  append(request, "Via", request.version == http::Version::http10 ? "1.0 hedge" : "1.1 hedge");
+  append(request, "Via", via_of(request.version));
   return id;
 }
 

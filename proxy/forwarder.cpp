@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "proxy/error_answer.h"
 #include "proxy/forwarding.h"
+#include "proxy/http2/http2_upstreams.h"
 #include "proxy/response_headers.h"
 #include "proxy/retry_policy.h"
 #include "proxy/stream/splice.h"
@@ -112,9 +113,7 @@ Task<void> Forwarding::run_request() {
   if (failure && may_repeat(*failure)) {
     worker_.mutable_stats().upstream_retries.add();
     state_.record.retried = true;
-    exchange_.set_upstream(nullptr);
-    client_.reset();
-    lease_.drop();
+    drop_upstream();
     failure = co_await attempt(LeaseKind::fresh);
   }
   if (failure) {
@@ -128,11 +127,8 @@ Task<void> Forwarding::run_request() {
 Task<Forwarding::Failure> Forwarding::attempt(LeaseKind kind) {
   ++attempts_;
   sent_bytes_ = 0;
-  Failure failure = co_await lease(kind);
+  Failure failure = co_await open(kind);
   if (failure) co_return failure;
-  client_.emplace(lease_.stream(), worker_.buffers());
-  exchange_.set_upstream(&lease_.stream());
-  if (exchange_.client_gone()) co_return ProxyError{ProxyReason::client_gone, "the client went away", {}};
   failure = co_await send_request();
   if (failure) co_return failure;
   if (!upload_complete_ && !uploading_) {
@@ -143,7 +139,20 @@ Task<Forwarding::Failure> Forwarding::attempt(LeaseKind kind) {
   co_return co_await read_final_head();
 }
 
-Task<Forwarding::Failure> Forwarding::lease(LeaseKind kind) {
+Task<Forwarding::Failure> Forwarding::open(LeaseKind kind) {
+  Failure failure;
+  if (route_->protocol == router::Protocol::h2c) {
+    failure = co_await open_http2(kind);
+  } else {
+    failure = co_await open_http1(kind);
+  }
+  if (failure) co_return failure;
+  exchange_.set_upstream(&call_->stream());
+  if (exchange_.client_gone()) co_return ProxyError{ProxyReason::client_gone, "the client went away", {}};
+  co_return std::nullopt;
+}
+
+Task<Forwarding::Failure> Forwarding::open_http1(LeaseKind kind) {
   if (kind == LeaseKind::any) lease_ = worker_.upstreams().try_lease(*route_);
   if (!lease_) {
     LeaseResult leased = co_await worker_.upstreams().lease(*route_, kind);
@@ -153,18 +162,32 @@ Task<Forwarding::Failure> Forwarding::lease(LeaseKind kind) {
   state_.record.upstream = lease_.identity();
   state_.record.resolve = lease_.timings().resolve;
   state_.record.connect = lease_.timings().connect;
+  call_ = &http1_.emplace(lease_.stream(), worker_.buffers(), state_.upstream_text);
   co_return std::nullopt;
 }
 
+Task<Forwarding::Failure> Forwarding::open_http2(LeaseKind kind) {
+  http::Http2OpenResult opened = co_await worker_.http2_upstreams().open(*route_, kind, state_);
+  if (ProxyError* error = std::get_if<ProxyError>(&opened)) co_return std::move(*error);
+  http2_ = std::get<std::unique_ptr<http::Http2Call>>(std::move(opened));
+  state_.record.upstream = http2_->upstream().identity;
+  state_.record.resolve = http2_->timings().resolve;
+  state_.record.connect = http2_->timings().connect;
+  call_ = http2_.get();
+  co_return std::nullopt;
+}
+
+void Forwarding::drop_upstream() {
+  exchange_.set_upstream(nullptr);
+  call_ = nullptr;
+  http1_.reset();
+  http2_.reset();
+  lease_.drop();
+}
+
 Task<Forwarding::Failure> Forwarding::send_request() {
-  std::string& text = state_.upstream_text;
-  if (head_bytes_ == 0) {
-    http::append_request_head(text, exchange_.request(), http::ConnectionHeader::none);
-    head_bytes_ = text.size();
-  }
-  text.resize(head_bytes_);  // the framing of an earlier attempt goes
-  client_->start_request(exchange_.request().body.framing);
-  const IoResult sent = co_await client_->send(text, first_chunk_, exchange_.body().trailers());
+  const IoResult sent = co_await call_->send_head(exchange_.request(), http::ConnectionHeader::none,
+                                                  first_chunk_, exchange_.body().trailers());
   sent_bytes_ = sent.bytes;
   state_.record.bytes_in = first_chunk_.data.size();
   // A write that failed says little: the upstream may have answered before it closed. The read tells.
@@ -176,7 +199,7 @@ Task<Forwarding::Failure> Forwarding::send_request() {
 Task<Forwarding::Failure> Forwarding::read_final_head() {
   const bool is_head = exchange_.request().method == "HEAD";
   for (;;) {
-    Failure failure = co_await client_->read_head(is_head, state_.response);
+    Failure failure = co_await call_->read_head(is_head, state_.response);
     if (failure) {
       if (exchange_.client_gone()) co_return ProxyError{ProxyReason::client_gone, "the client went away", {}};
       co_return failure;
@@ -198,9 +221,10 @@ Task<Forwarding::Failure> Forwarding::read_final_head() {
 bool Forwarding::may_repeat(const ProxyError& error) const {
   FailedAttempt failed;
   failed.reason = error.reason;
-  failed.reused = lease_ && lease_.reused();
-  failed.response_started = client_ && client_->response_started();
-  failed.sent_anything = sent_bytes_ > 0;
+  const bool refused = call_ != nullptr && call_->was_refused();
+  failed.reused = refused || (http2_ != nullptr && http2_->reused()) || (lease_ && lease_.reused());
+  failed.response_started = call_ != nullptr && call_->response_started();
+  failed.sent_anything = sent_bytes_ > 0 && !refused;
   failed.idempotent = http::is_idempotent(exchange_.request().method);
   failed.replayable = upload_complete_ && !uploading_;
   failed.attempts = attempts_;
@@ -211,7 +235,7 @@ Task<void> Forwarding::relay_response() {
   http::ResponseHead& response = state_.response;
   const ResponseRules rules{route_->host, worker_.settings().narrow_cookies};
   prepare_response_fields(response, rules, state_.texts);
-  http::Http1Body& body = client_->body();
+  http::BodySource& body = call_->body();
   const BodyChunk first = body.take_buffered();
   if (body.failed()) {
     // Nothing was sent yet, so the client can be told.
@@ -226,7 +250,7 @@ Task<void> Forwarding::relay_response() {
 }
 
 Task<bool> Forwarding::relay_body() {
-  http::Http1Body& body = client_->body();
+  http::BodySource& body = call_->body();
   bool may_splice = true;
   while (!body.finished()) {
     const http::RawBody raw = body.raw();
@@ -262,7 +286,7 @@ void Forwarding::note_body_failure() {
     state_.record.error_id = upload_failure_->id();
   } else {
     state_.record.error_id =
-        exchange_.client_gone() ? facts(ProxyReason::client_gone).id : client_->body().failure().id();
+        exchange_.client_gone() ? facts(ProxyReason::client_gone).id : call_->body().failure().id();
   }
 }
 
@@ -272,34 +296,32 @@ void Forwarding::finish_upstream(bool clean) {
   if (uploading_ && !uploads_.empty()) return;
   // An upstream that was asked to switch protocols and did not may have done so by half.
   const bool asked_to_switch = !exchange_.request().upgrade.empty();
-  if (clean && upload_complete_ && !asked_to_switch && client_->reusable(state_.response)) {
+  if (lease_ && clean && upload_complete_ && !asked_to_switch && call_->reusable(state_.response)) {
     const auto seconds = keep_alive_seconds(state_.response);
-    client_.reset();
+    call_ = nullptr;
+    http1_.reset();
     if (!seconds) return lease_.keep();
     // Half a second before the upstream's own limit, so that its FIN does not cross a request.
     if (*seconds > 0 && *seconds < 3600) return lease_.keep(std::chrono::milliseconds(*seconds * 1000 - 500));
     if (*seconds > 0) return lease_.keep();
   }
-  client_.reset();
-  lease_.drop();
+  drop_upstream();
 }
 
 Task<void> Forwarding::upload() {
   http::BodySource& body = exchange_.body();
-  std::string framing;
   while (!body.finished()) {
     const BodyRead piece = co_await body.read();
     if (piece.status == BodyStatus::failed) {
       if (!upload_abandoned_) {
         upload_failure_ = body.failure();
-        lease_.stream().cancel();
+        call_->stream().cancel();
       }
       co_return;
     }
     if (upload_abandoned_) continue;
     state_.record.bytes_in += piece.chunk.data.size();
-    framing.clear();
-    const IoResult sent = co_await client_->send(framing, piece.chunk, body.trailers());
+    const IoResult sent = co_await call_->send_body(piece.chunk, body.trailers());
     // The upstream takes no more; it may be answering nevertheless.
     if (!sent.ok()) upload_abandoned_ = true;
   }
@@ -313,12 +335,11 @@ Task<void> Forwarding::finish_upload() {
   if (!uploads_.empty()) {
     upload_abandoned_ = true;
     exchange_.set_upstream(nullptr);
-    if (lease_) lease_.stream().cancel();
+    if (call_ != nullptr) call_->stream().cancel();
     exchange_.finish_early();
     co_await uploads_.join();
   }
-  client_.reset();
-  lease_.drop();
+  drop_upstream();
 }
 
 Task<void> Forwarding::answer(ProxyError error) {
@@ -339,6 +360,7 @@ Task<void> Forwarding::answer(ProxyError error) {
     upstream = router::to_string(route_->upstream);
     // Where the connection led, if there was one: the container's name and address.
     if (lease_) upstream += " (" + lease_.upstream().description + ")";
+    if (http2_ != nullptr) upstream += " (" + http2_->upstream().description + ")";
     report.upstream = upstream;
   }
   if (report.error.reason == ProxyReason::stack_starting) report.retry_after_seconds = 2;

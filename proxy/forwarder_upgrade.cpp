@@ -1,8 +1,8 @@
 // The part of forward() for requests that ask for another protocol.
-#include "proxy/forwarding.h"
-
 #include <utility>
 
+#include "base/text.h"
+#include "proxy/forwarding.h"
 #include "proxy/response_headers.h"
 #include "proxy/upgrade_tunnel.h"
 
@@ -26,26 +26,31 @@ class OpenTunnel {
 Task<void> Forwarding::run_upgrade() {
   ++attempts_;
   upload_complete_ = true;
-  // A connection of its own, so that it need not come from the pool and never goes to it.
-  Failure failure = co_await lease(LeaseKind::fresh);
+  Failure failure;
+  if (route_->protocol == router::Protocol::h2c) {
+    failure = ProxyError{ProxyReason::upstream_unsupported,
+                         "an upgrade to " + printable(exchange_.request().upgrade, 50) +
+                             " cannot be passed to an h2c upstream",
+                         "serve it on a host of its own, with a route of the protocol http1"};
+  } else {
+    // A connection of its own, so that it need not come from the pool and never goes to it.
+    failure = co_await open(LeaseKind::fresh);
+  }
   if (failure) {
     co_await answer(std::move(*failure));
     co_return;
   }
-  client_.emplace(lease_.stream(), worker_.buffers());
-  exchange_.set_upstream(&lease_.stream());
-  std::string& text = state_.upstream_text;
-  http::append_request_head(text, exchange_.request(), http::ConnectionHeader::upgrade);
   const std::vector<http::Field> no_trailers;
   http::BodyChunk nothing;
   nothing.last = true;
-  client_->start_request(http::Framing::none);
-  const IoResult sent = co_await client_->send(text, nothing, no_trailers);
+  const IoResult sent =
+      co_await call_->send_head(exchange_.request(), http::ConnectionHeader::upgrade, nothing, no_trailers);
   if (sent.status == IoStatus::cancelled) {
     failure = ProxyError{ProxyReason::client_gone, "the client went away", {}};
   } else {
     failure = co_await read_final_head();
   }
+  if (!failure && state_.response.status == 101) failure = exchange_.check_upgrade(state_.response);
   if (failure) {
     co_await answer(std::move(*failure));
   } else if (state_.response.status == 101) {
@@ -53,8 +58,7 @@ Task<void> Forwarding::run_upgrade() {
   } else {
     co_await relay_response();
   }
-  client_.reset();
-  lease_.drop();
+  drop_upstream();
 }
 
 Task<void> Forwarding::tunnel() {
@@ -70,7 +74,7 @@ Task<void> Forwarding::tunnel() {
   }
   const OpenTunnel open(worker_.mutable_stats().tunnels_open);
   const TunnelEnd client_end{client.stream, client.early};
-  const TunnelEnd upstream_end{&lease_.stream(), client_->leftover()};
+  const TunnelEnd upstream_end{&call_->stream(), call_->leftover()};
   const TunnelResult moved = co_await run_tunnel(client_end, upstream_end, worker_.buffers());
   state_.record.bytes_in = moved.from_client;
   state_.record.bytes_out = moved.from_upstream;

@@ -8,6 +8,7 @@
 #include "base/task_group.h"
 #include "proxy/forwarder.h"
 #include "proxy/http/http1_client.h"
+#include "proxy/http2/http2_call.h"
 #include "proxy/upstream/upstream_pools.h"
 #include "router/host_pattern.h"
 #include "router/route_table.h"
@@ -29,7 +30,11 @@ class Forwarding {
   Task<void> run_request();
   // Sends the request and reads up to the final head of the response.
   Task<Failure> attempt(LeaseKind kind);
-  Task<Failure> lease(LeaseKind kind);
+  // A connection and the call on it.
+  Task<Failure> open(LeaseKind kind);
+  Task<Failure> open_http1(LeaseKind kind);
+  Task<Failure> open_http2(LeaseKind kind);
+  void drop_upstream();
   Task<Failure> send_request();
   Task<Failure> read_final_head();
   bool may_repeat(const ProxyError& error) const;
@@ -63,9 +68,10 @@ class Forwarding {
   std::string_view request_id_;
 
   UpstreamLease lease_;
-  std::optional<http::Http1Client> client_;
+  std::optional<http::Http1Client> http1_;
+  std::unique_ptr<http::Http2Call> http2_;
+  http::UpstreamCall* call_ = nullptr;  // one of both
   http::BodyChunk first_chunk_;  // what of the body had come with the head
-  std::size_t head_bytes_ = 0;   // of state_.upstream_text
   std::size_t sent_bytes_ = 0;   // by the last attempt
   int attempts_ = 0;
 

@@ -24,6 +24,7 @@ enum class ProxyReason : std::uint8_t {
   upstream_off_network,
   upstream_unreachable,
   upstream_timeout,
+  upstream_tls_failed,
   engine_not_running,
   engine_not_installed,
   engine_permission,

@@ -41,6 +41,8 @@ EdgeSettings worker_settings(const config::EdgeConfig& edge, const EdgeLimits& l
   settings.limits.connect = edge.connect_timeout;
   for (const config::SocketAddress& server : edge.dns_servers)
     settings.name_servers.push_back({server.ip, server.port});
+  settings.upstream_verify = edge.upstream_verify;
+  if (edge.upstream_ca) settings.upstream_ca = edge.upstream_ca->string();
   settings.narrow_cookies = edge.cookies == config::CookieMode::narrow;
   return settings;
 }

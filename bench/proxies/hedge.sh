@@ -1,6 +1,6 @@
 # Adapter for our edge. HEDGE names the binary (default: on PATH).
 HEDGE=${HEDGE:-hedge}
-px_caps() { echo h1 log tls ws mem routes reload dns addhost; }
+px_caps() { echo h1 log tls h2 ws mem routes reload dns addhost; }
 px_version() { "$HEDGE" --version | awk '{print $NF}'; }
 px_config() {
   {

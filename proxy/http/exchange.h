@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -51,6 +52,8 @@ class Exchange {
   // abort(), nothing is done that would make the response look whole.
   virtual void finish_early() = 0;
 
+  // Whether the upstream's 101 answers what this exchange asked in its client's place. Absent: it does.
+  virtual std::optional<ProxyError> check_upgrade(const ResponseHead& head) const = 0;
   // Sends the 101 and hands the connection over. The exchange sends nothing afterwards.
   virtual Task<UpgradedClient> upgrade(const ResponseHead& head) = 0;
 

@@ -6,8 +6,21 @@
 
 namespace hedge::proxy::http {
 
-Task<IoResult> Http1Client::send(std::string& front, BodyChunk chunk, const std::vector<Field>& trailers) {
-  const BodyFramer::Pieces pieces = framer_.frame(front, chunk, trailers);
+Task<IoResult> Http1Client::send_head(const RequestHead& head, ConnectionHeader connection, BodyChunk first,
+                                      const std::vector<Field>& trailers) {
+  text_.clear();
+  append_request_head(text_, head, connection);
+  framer_.start(connection == ConnectionHeader::upgrade ? Framing::none : head.body.framing);
+  return send_pieces(first, trailers);
+}
+
+Task<IoResult> Http1Client::send_body(BodyChunk chunk, const std::vector<Field>& trailers) {
+  text_.clear();
+  return send_pieces(chunk, trailers);
+}
+
+Task<IoResult> Http1Client::send_pieces(BodyChunk chunk, const std::vector<Field>& trailers) {
+  const BodyFramer::Pieces pieces = framer_.frame(text_, chunk, trailers);
   IoResult sent = co_await stream_.write(pieces.first, pieces.second);
   if (!sent.ok() || pieces.third.empty()) co_return sent;
   const std::size_t before = sent.bytes;

@@ -12,41 +12,39 @@
 #include "proxy/http/http1_writer.h"
 #include "proxy/http/input_buffer.h"
 #include "proxy/http/message.h"
+#include "proxy/http/upstream_call.h"
 #include "proxy/stream/byte_stream.h"
 
 namespace hedge::proxy::http {
 
-class Http1Client {
+class Http1Client final : public UpstreamCall {
  public:
-  Http1Client(ByteStream& stream, BufferPool& buffers)
+  // `text`: what heads and framing are put together in. Lifetime: all outlive the client.
+  Http1Client(ByteStream& stream, BufferPool& buffers, std::string& text)
       : stream_(stream),
+        text_(text),
         input_(buffers),
         scanner_(MessageKind::response),
         body_(MessageKind::response, stream, input_, buffers) {}
 
-  // `front`: the head, or empty for a later piece. The first call fixes the body's framing. `bytes` counts
-  // all that was written, also on an error.
-  Task<IoResult> send(std::string& front, BodyChunk chunk, const std::vector<Field>& trailers);
-  void start_request(Framing framing) { framer_.start(framing); }
-
-  // Reads one head, interim or final; with a final one the body is ready.
-  // Errors: upstream_closed, upstream_bad_response.
-  // Lifetime: `out` refers to the connection's buffer until the next call.
-  Task<std::optional<ProxyError>> read_head(bool head_request, ResponseHead& out);
-  // Whether any byte of a response has come: after that a request is never repeated.
-  bool response_started() const noexcept { return response_started_; }
-
-  Http1Body& body() noexcept { return body_; }
-  // Bytes behind the last head or body: of a tunnel the first, of anything else a fault.
-  std::string_view leftover() const noexcept { return input_.text(); }
-  // The whole response was read and the upstream goes on.
-  bool reusable(const ResponseHead& response) const;
+  Task<IoResult> send_head(const RequestHead& head, ConnectionHeader connection, BodyChunk first,
+                           const std::vector<Field>& trailers) override;
+  Task<IoResult> send_body(BodyChunk chunk, const std::vector<Field>& trailers) override;
+  Task<std::optional<ProxyError>> read_head(bool head_request, ResponseHead& out) override;
+  BodySource& body() override { return body_; }
+  bool response_started() const override { return response_started_; }
+  bool was_refused() const override { return false; }
+  ByteStream& stream() override { return stream_; }
+  std::string_view leftover() const override { return input_.text(); }
+  bool reusable(const ResponseHead& response) const override;
 
  private:
+  Task<IoResult> send_pieces(BodyChunk chunk, const std::vector<Field>& trailers);
   std::optional<ProxyError> take_head(bool head_request, ResponseHead& out);
   ProxyError closed(const IoResult& result) const;
 
   ByteStream& stream_;
+  std::string& text_;
   InputBuffer input_;
   HeadScanner scanner_;
   Http1Body body_;

@@ -1,6 +1,8 @@
 // One request of an HTTP/1 client and the response to it.
 #pragma once
 
+#include <optional>
+
 #include "proxy/edge_worker.h"
 #include "proxy/http/client_watch.h"
 #include "proxy/http/exchange.h"
@@ -37,6 +39,7 @@ class Http1Exchange final : public Exchange {
   void sent_raw(std::uint64_t bytes, bool last, IoResult sent) override;
   bool response_started() const override { return response_started_; }
   void abort() override;
+  std::optional<ProxyError> check_upgrade(const ResponseHead& /*head*/) const override { return {}; }
   Task<UpgradedClient> upgrade(const ResponseHead& head) override;
   void finish_early() override;
   void set_upstream(ByteStream* upstream) override { watch_.set_upstream(upstream); }

@@ -2,33 +2,34 @@
 
 #include <utility>
 
-#include "proxy/error_answer.h"
-#include "proxy/forwarder.h"
 #include "proxy/http/http1_codec.h"
-#include "router/host_pattern.h"
+#include "proxy/http2/http2_server.h"
 
 namespace hedge::proxy::http {
 namespace {
 
-Task<bool> serve_what_came(EdgeWorker& worker, DownstreamConnection& connection,
-                           const Http1ServerParts& parts) {
+Task<bool> serve_what_came(EdgeWorker& worker, DownstreamConnection& connection, const ServerParts& parts,
+                           bool is_first) {
   Http1Server server(worker, connection, parts);
-  co_return co_await server.serve_burst();
+  if (is_first) server.look_for_preface();
+  const bool goes_on = co_await server.serve_burst();
+  if (server.wants_http2()) co_await serve_http2(worker, connection, parts, server.received());
+  co_return goes_on;
 }
 
 }  // namespace
 
-Task<void> serve_http1(EdgeWorker& worker, DownstreamConnection& connection, Http1ServerParts parts) {
-  for (;;) {
+Task<void> serve_http1(EdgeWorker& worker, DownstreamConnection& connection, ServerParts parts) {
+  for (bool is_first = true;; is_first = false) {
     connection.begin_idle();
     const IoResult waited = co_await connection.stream().readable();
     if (!waited.ok()) co_return;
-    const bool goes_on = co_await serve_what_came(worker, connection, parts);
+    const bool goes_on = co_await serve_what_came(worker, connection, parts, is_first);
     if (!goes_on) co_return;
   }
 }
 
-Http1Server::Http1Server(EdgeWorker& worker, DownstreamConnection& connection, const Http1ServerParts& parts)
+Http1Server::Http1Server(EdgeWorker& worker, DownstreamConnection& connection, const ServerParts& parts)
     : worker_(worker), connection_(connection), parts_(parts), input_(worker.buffers()) {}
 
 Task<bool> Http1Server::serve_burst() {
@@ -47,6 +48,10 @@ Task<bool> Http1Server::serve_one() {
   ProxyError error;
   const HeadState head = co_await read_head(*state, error);
   if (head == HeadState::closed) co_return false;
+  if (head == HeadState::http2) {
+    wants_http2_ = true;
+    co_return false;
+  }
   connection_.end_request_head();
   worker_.mutable_stats().requests.add();
   state->record.start = std::chrono::system_clock::now();
@@ -56,9 +61,10 @@ Task<bool> Http1Server::serve_one() {
     exchange.close_afterwards();
     co_await answer_malformed(exchange, *state, std::move(error));
   } else {
-    co_await answer(exchange, *state);
+    const AnswerContext context{worker_, parts_, connection_.wants_https()};
+    co_await answer_request(exchange, *state, context);
   }
-  log(*state, start);
+  log_request(*state, parts_, start);
   if (exchange.reusable()) co_return true;
   if (exchange.wants_reset()) {
     connection_.stream().reset();
@@ -100,41 +106,16 @@ Task<Http1Server::HeadState> Http1Server::read_head(RequestState& state, ProxyEr
 
 Http1Server::HeadState Http1Server::parse_head(RequestState& state, ProxyError& error) {
   const std::size_t head_bytes = scanner_.head_bytes();
+  // The preface was made to look like a request that no HTTP/1 client sends. Over TLS it would have been
+  // agreed on before.
+  if (std::exchange(looks_for_preface_, false) && !connection_.stream().identity().tls &&
+      kHttp2Preface.starts_with(input_.text().substr(0, head_bytes)))
+    return HeadState::http2;
   auto wrong = parse_request_head(input_.text().substr(0, head_bytes), state.request);
   input_.consume(head_bytes);
   if (!wrong) return HeadState::complete;
   error = std::move(*wrong);
   return HeadState::malformed;
-}
-
-Task<void> Http1Server::answer(Http1Exchange& exchange, RequestState& state) {
-  const RequestHead& request = state.request;
-  state.record.method = request.method;
-  state.record.target = request.target;
-  state.record.scheme = exchange.peer().tls ? "https" : "http";
-  state.record.peer = exchange.peer().peer_ip;
-  if (connection_.wants_https() && request.upgrade.empty() && worker_.settings().https_port != 0) {
-    const auto authority = router::parse_authority(request.authority);
-    if (authority) {
-      state.record.host = authority->host;
-      static_cast<void>(co_await answer_with_https_redirect(exchange, state, authority->host,
-                                                            worker_.settings().https_port));
-      co_return;
-    }
-  }
-  const ForwardContext context{worker_, state, parts_.trusted};
-  co_await forward(exchange, context);
-}
-
-Task<void> Http1Server::answer_malformed(Http1Exchange& exchange, RequestState& state, ProxyError error) {
-  // What could be parsed of it must not steer the answer: no body is expected, and HEAD is not trusted.
-  state.request.clear();
-  state.record.scheme = exchange.peer().tls ? "https" : "http";
-  state.record.peer = exchange.peer().peer_ip;
-  ErrorReport report;
-  report.error = std::move(error);
-  report.request_id = {state.fresh_request_id.data(), state.fresh_request_id.size()};
-  static_cast<void>(co_await answer_with_error(exchange, state, report));
 }
 
 // Reads what the client still sends, so that its system does not throw the answer away with a RST (RFC 9112,
@@ -146,13 +127,6 @@ Task<void> Http1Server::linger(Http1Exchange& exchange) {
     const IoResult got = co_await connection_.stream().read_some(block.bytes());
     if (!got.ok()) co_return;
   }
-}
-
-void Http1Server::log(RequestState& state, std::chrono::steady_clock::time_point start) {
-  if (parts_.access_log == nullptr) return;
-  state.record.total =
-      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start);
-  parts_.access_log->write(parts_.http.lines.format(state.record));
 }
 
 }  // namespace hedge::proxy::http

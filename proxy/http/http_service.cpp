@@ -1,6 +1,8 @@
 #include "proxy/http/http_service.h"
 
 #include "proxy/http/http1_server.h"
+#include "proxy/http/request_answer.h"
+#include "proxy/http2/http2_server.h"
 
 namespace hedge::proxy::http {
 
@@ -10,7 +12,9 @@ HttpService::HttpService(const HttpServiceOptions& options)
 HttpService::~HttpService() = default;
 
 Task<void> HttpService::serve(EdgeWorker& worker, DownstreamConnection& connection) {
-  return serve_http1(worker, connection, Http1ServerParts{parts_of(worker), trusted_, access_log_});
+  const ServerParts parts{parts_of(worker), trusted_, access_log_};
+  if (connection.stream().identity().alpn == "h2") return serve_http2(worker, connection, parts, {});
+  return serve_http1(worker, connection, parts);
 }
 
 WorkerHttp& HttpService::parts_of(const EdgeWorker& worker) {

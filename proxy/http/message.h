@@ -49,7 +49,7 @@ struct Field {
   bool omit = false;  // not sent on: named by the Connection field, or taken out by a rule of ours
 };
 
-enum class Version : std::uint8_t { http10, http11 };
+enum class Version : std::uint8_t { http10, http11, http2 };
 
 // How the end of a body is told. `until_close` exists only in responses.
 enum class Framing : std::uint8_t { none, length, chunked, until_close };

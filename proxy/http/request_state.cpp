@@ -43,6 +43,8 @@ void RequestState::clear() {
   forget(response.fields);
   forget(upstream_text);
   forget(client_text);
+  received.clear();
+  http2_fields.clear();
   texts.clear();
   record.clear();
 }

@@ -11,6 +11,8 @@
 #include "proxy/access_log.h"
 #include "proxy/forwarded_headers.h"
 #include "proxy/http/message.h"
+#include "proxy/http/text_arena.h"
+#include "proxy/http2/http2_session.h"
 
 namespace hedge::proxy::http {
 
@@ -19,6 +21,8 @@ struct RequestState {
   ResponseHead response;
   std::string upstream_text;  // what is sent to the upstream: the head, then framing
   std::string client_text;    // the same towards the client
+  TextArena received;                    // texts of HTTP/2 fields
+  std::vector<Http2Field> http2_fields;  // of the head that is being sent
   ScratchTexts texts;
   AccessRecord record;
   std::array<char, 32> fresh_request_id{};

@@ -16,6 +16,8 @@ bool is_value_char(char c) {
   return c == '\t' || (static_cast<unsigned char>(c) >= 0x20 && c != '\x7f');
 }
 
+}  // namespace
+
 bool may_trail(const Field& field) {
   if (field.id == FieldId::other)
     return !equals_ignoring_case(field.name, "authorization") &&
@@ -24,8 +26,6 @@ bool may_trail(const Field& field) {
            !equals_ignoring_case(field.name, "content-range");
   return false;
 }
-
-}  // namespace
 
 bool parse_trailers(std::string_view section, std::vector<Field>& out) {
   while (!section.empty()) {

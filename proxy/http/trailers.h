@@ -12,5 +12,7 @@ namespace hedge::proxy::http {
 // authenticate are left out (RFC 9110, section 6.5.1). False: a malformed line. Lifetime: the fields refer
 // into `section`.
 bool parse_trailers(std::string_view section, std::vector<Field>& out);
+// Whether a field may stand in a trailer section at all.
+bool may_trail(const Field& field);
 
 }  // namespace hedge::proxy::http

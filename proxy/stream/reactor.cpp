@@ -109,6 +109,10 @@ void Reactor::remove(int fd, EventSource& source) noexcept {
       event.events = 0;
     }
   }
+  forget_wake(source);
+}
+
+void Reactor::forget_wake(EventSource& source) noexcept {
   if (!woken_.empty())
     std::replace(woken_.begin(), woken_.end(), &source, static_cast<EventSource*>(nullptr));
 }

@@ -56,8 +56,10 @@ class Reactor {
   // No event reaches the source afterwards, also none of the batch that is being handed out.
   void remove(int fd, EventSource& source) noexcept;
 
-  // `call(source)` runs after the current batch, unless the source is removed before.
+  // `on_events(0)` runs after the current batch, unless the source is removed before.
   void wake_later(EventSource& source);
+  // For a source without a descriptor that is about to die.
+  void forget_wake(EventSource& source) noexcept;
 
   DeadlineList& deadlines() noexcept { return deadlines_; }
   // A source reads about so much in one turn, then everybody else's turn comes: a fast sender that keeps its

@@ -14,8 +14,8 @@
 namespace hedge::proxy {
 namespace {
 
-// In the wire's form. HTTP/2 goes in front once it is served.
-constexpr std::string_view kProtocols = "\x08http/1.1";
+// In the wire's form, the preferred one first.
+constexpr std::string_view kProtocols = "\x02h2\x08http/1.1";
 
 // TLS 1.2: forward secrecy and AEAD only, like Mozilla's "intermediate" list without the CBC suites.
 constexpr const char* kTls12Ciphers =

@@ -95,7 +95,7 @@ IoResult TlsStream::result_of(int ssl_error) noexcept {
 IoResult TlsStream::try_handshake() {
   if (waiters_.interrupted() != IoStatus::ok) return IoResult::interrupted(waiters_.interrupted());
   ERR_clear_error();
-  const int done = SSL_accept(ssl_.get());
+  const int done = SSL_do_handshake(ssl_.get());
   if (done != 1) return result_of(SSL_get_error(ssl_.get(), done));
   established_ = true;
   describe_session();

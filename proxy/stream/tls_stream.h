@@ -22,7 +22,7 @@ class TlsStream final : public ByteStream {
   TlsStream(SocketStream& transport, SslPtr ssl, DeadlineList& deadlines, std::span<char> scratch);
   ~TlsStream() override;
 
-  // The server's side. Bounded by the deadline. On failure OpenSSL's reason is in the thread's error queue
+  // As the session's state says: the server's side or the client's. Bounded by the deadline. On failure OpenSSL's reason is in the thread's error queue
   // until the next call into OpenSSL.
   HandshakeAwaiter handshake() noexcept;
 

@@ -28,8 +28,8 @@ std::size_t UpstreamKeyHash::operator()(const UpstreamKeyView& key) const noexce
 }
 
 bool UpstreamKeyEqual::operator()(const UpstreamKeyView& a, const UpstreamKeyView& b) const noexcept {
-  return a.protocol == b.protocol && a.upstream.index() == b.upstream.index() &&
-         parts(a.upstream) == parts(b.upstream);
+  return a.protocol == b.protocol && a.server_name == b.server_name &&
+         a.upstream.index() == b.upstream.index() && parts(a.upstream) == parts(b.upstream);
 }
 
 }  // namespace hedge::proxy

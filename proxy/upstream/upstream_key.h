@@ -15,12 +15,16 @@ namespace hedge::proxy {
 struct UpstreamKeyView {
   const router::Upstream& upstream;
   router::Protocol protocol;
+  std::string_view server_name = {};  // what the certificate was verified for; empty without TLS
 };
 
 struct UpstreamKey {
   router::Upstream upstream;
   router::Protocol protocol = router::Protocol::http1;
-  operator UpstreamKeyView() const noexcept { return {upstream, protocol}; }  // NOLINT: to be looked up by
+  std::string server_name = {};
+  operator UpstreamKeyView() const noexcept {
+    return {upstream, protocol, server_name};
+  }  // NOLINT: to be looked up by
 };
 
 // By the upstream's parts and without making a text of them.
@@ -37,13 +41,17 @@ struct UpstreamKeyEqual {
 struct PoolKeyView {
   std::string_view identity;
   router::Protocol protocol;
+  std::string_view server_name = {};
   auto operator<=>(const PoolKeyView&) const = default;
 };
 
 struct PoolKey {
   std::string identity;
   router::Protocol protocol = router::Protocol::http1;
-  operator PoolKeyView() const noexcept { return {identity, protocol}; }  // NOLINT: to be looked up by
+  std::string server_name = {};
+  operator PoolKeyView() const noexcept {
+    return {identity, protocol, server_name};
+  }  // NOLINT: to be looked up by
 };
 
 // Pools of one identity are neighbours.

@@ -15,23 +15,30 @@ std::chrono::microseconds since(Now::time_point start) {
   return std::chrono::duration_cast<std::chrono::microseconds>(Now::now() - start);
 }
 
+// The name that an https upstream is asked for and must have a certificate for.
+std::string_view server_name_of(const router::Route& route) {
+  if (route.protocol != router::Protocol::https) return {};
+  if (const auto* dns = std::get_if<router::DnsUpstream>(&route.upstream)) return dns->name;
+  return route.host;
+}
+
 }  // namespace
 
 // --- UpstreamPool ---
 
-std::unique_ptr<SocketStream> UpstreamPool::take(Millis now) {
+UpstreamConnection UpstreamPool::take(Millis now) {
   while (!idle_.empty()) {
     Idle last = std::move(idle_.back());
     idle_.pop_back();
     // Bytes or an end while idle: the connection is of no use. The kernel is asked only where the flag says so.
-    if (last.until > now && !last.stream->is_still_readable()) return std::move(last.stream);
+    if (last.until > now && !last.connection.is_disturbed()) return std::move(last.connection);
   }
-  return nullptr;
+  return {};
 }
 
-void UpstreamPool::give(std::unique_ptr<SocketStream> stream, Millis until) {
+void UpstreamPool::give(UpstreamConnection connection, Millis until) {
   if (idle_.size() >= kMostIdlePerIdentity) return;
-  idle_.push_back(Idle{std::move(stream), until});
+  idle_.push_back(Idle{std::move(connection), until});
 }
 
 // --- UpstreamLease ---
@@ -39,7 +46,7 @@ void UpstreamPool::give(std::unique_ptr<SocketStream> stream, Millis until) {
 UpstreamLease::UpstreamLease(UpstreamLease&& other) noexcept
     : pools_(other.pools_),
       pool_(std::exchange(other.pool_, nullptr)),
-      stream_(std::move(other.stream_)),
+      connection_(std::move(other.connection_)),
       upstream_(std::move(other.upstream_)),
       timings_(other.timings_),
       retirements_(other.retirements_),
@@ -50,7 +57,7 @@ UpstreamLease& UpstreamLease::operator=(UpstreamLease&& other) noexcept {
     drop();
     pools_ = other.pools_;
     pool_ = std::exchange(other.pool_, nullptr);
-    stream_ = std::move(other.stream_);
+    connection_ = std::move(other.connection_);
     upstream_ = std::move(other.upstream_);
     timings_ = other.timings_;
     retirements_ = other.retirements_;
@@ -64,24 +71,25 @@ UpstreamLease::~UpstreamLease() {
 }
 
 ByteStream& UpstreamLease::stream() const noexcept {
-  return *stream_;
+  return connection_.stream();
 }
 
 void UpstreamLease::keep(std::chrono::milliseconds idle_limit) {
   if (pool_ == nullptr) return;
-  stream_->watch_peer(nullptr);
-  stream_->clear_deadline();
+  ByteStream& kept = connection_.stream();
+  kept.watch_peer(nullptr);
+  kept.clear_deadline();
   // Cancelled meanwhile, or something arrived after the response: not a clean finish.
-  const bool clean = stream_->waiters().interrupted() == IoStatus::ok && !stream_->is_still_readable();
+  const bool clean = kept.waiters().interrupted() == IoStatus::ok && !connection_.is_disturbed();
   if (clean && !pools_->closing_ && retirements_ == pool_->retirements_) {
     const auto limit = std::min(idle_limit, pools_->idle_limit_);
-    pool_->give(std::move(stream_), pools_->reactor_.now() + limit.count());
+    pool_->give(std::move(connection_), pools_->reactor_.now() + limit.count());
   }
   drop();
 }
 
 void UpstreamLease::drop() noexcept {
-  stream_.reset();
+  connection_.reset();
   if (pool_ != nullptr) --std::exchange(pool_, nullptr)->leased_;
 }
 
@@ -93,11 +101,11 @@ UpstreamPools::UpstreamPools(Reactor& reactor, Resolver& resolver, Connector& co
 
 UpstreamPools::~UpstreamPools() = default;
 
-UpstreamLease UpstreamPools::lease_of(const Known& known, std::unique_ptr<SocketStream> stream) {
+UpstreamLease UpstreamPools::lease_of(const Known& known, UpstreamConnection connection) {
   UpstreamLease lease;
   lease.pools_ = this;
   lease.pool_ = known.pool;
-  lease.stream_ = std::move(stream);
+  lease.connection_ = std::move(connection);
   lease.upstream_ = known.upstream;
   lease.retirements_ = known.pool->retirements_;
   ++known.pool->leased_;
@@ -105,27 +113,27 @@ UpstreamLease UpstreamPools::lease_of(const Known& known, std::unique_ptr<Socket
 }
 
 UpstreamLease UpstreamPools::take_idle(const Known& known) {
-  std::unique_ptr<SocketStream> stream = known.pool->take(reactor_.now());
-  if (stream == nullptr) return {};
-  UpstreamLease lease = lease_of(known, std::move(stream));
+  UpstreamConnection connection = known.pool->take(reactor_.now());
+  if (!connection) return {};
+  UpstreamLease lease = lease_of(known, std::move(connection));
   lease.reused_ = true;
   return lease;
 }
 
 UpstreamLease UpstreamPools::try_lease(const router::Route& route) {
-  // lease() says that it is not spoken.
-  if (route.protocol != router::Protocol::http1) return {};
-  const auto found = known_.find(UpstreamKeyView{route.upstream, route.protocol});
+  // HTTP/2 connections are not kept here.
+  if (route.protocol == router::Protocol::h2c) return {};
+  const auto found = known_.find(UpstreamKeyView{route.upstream, route.protocol, server_name_of(route)});
   if (found == known_.end() || reactor_.now() >= found->second.fresh_until) return {};
   return take_idle(found->second);
 }
 
 Task<LeaseResult> UpstreamPools::lease(const router::Route& route, LeaseKind kind) {
-  if (route.protocol != router::Protocol::http1) {
+  if (route.protocol == router::Protocol::https && tls_ == nullptr) {
     co_return ProxyError{
         ProxyReason::upstream_unsupported,
-        "the route's protocol " + std::string(router::to_string(route.protocol)) + " is not supported yet",
-        "add the route with the protocol http1"};
+        "this edge speaks no TLS to upstreams",
+        "add the route with the protocol http1 or h2c"};
   }
   constexpr int kMostAttempts = 3;
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
@@ -137,13 +145,38 @@ Task<LeaseResult> UpstreamPools::lease(const router::Route& route, LeaseKind kin
       "the upstream " + router::to_string(route.upstream) + " ended while it was connected to", ""};
 }
 
+Task<UpstreamAnswer> UpstreamPools::resolve(const router::Route& route, LeaseTimings& timings) {
+  const UpstreamKeyView key{route.upstream, route.protocol, server_name_of(route)};
+  const auto found = known_.find(key);
+  if (found != known_.end() && reactor_.now() < found->second.fresh_until) co_return found->second.upstream;
+  const auto start = Now::now();
+  Resolution resolution = co_await resolver_.resolve(route.upstream);
+  timings.resolve = since(start);
+  if (auto* upstream = std::get_if<ResolvedUpstreamPtr>(&resolution.answer))
+    co_return remember(route, std::move(*upstream), resolution.fresh_until).upstream;
+  const auto last = known_.find(key);
+  // Nobody said that the upstream is gone; what stands is better knowledge than that.
+  if (last != known_.end() && resolution.is_silence) co_return last->second.upstream;
+  co_return std::move(resolution.answer);
+}
+
+UpstreamPools::Known& UpstreamPools::remember(const router::Route& route, ResolvedUpstreamPtr upstream,
+                                              Millis fresh_until) {
+  const std::string server_name(server_name_of(route));
+  Known& known = known_[UpstreamKey{route.upstream, route.protocol, server_name}];
+  known.pool = &pool_of(PoolKey{upstream->identity, route.protocol, server_name});
+  known.upstream = std::move(upstream);
+  known.fresh_until = fresh_until;
+  return known;
+}
+
 Task<std::optional<LeaseResult>> UpstreamPools::lease_once(const router::Route& route, LeaseKind kind) {
   LeaseTimings timings;
   const auto start = Now::now();
   Resolution resolution = co_await resolver_.resolve(route.upstream);
   timings.resolve = since(start);
   if (auto* error = std::get_if<ProxyError>(&resolution.answer)) {
-    const auto last = known_.find(UpstreamKeyView{route.upstream, route.protocol});
+    const auto last = known_.find(UpstreamKeyView{route.upstream, route.protocol, server_name_of(route)});
     // Nobody said that the upstream is gone; a connection that stands is better knowledge than that.
     if (kind == LeaseKind::any && last != known_.end() && resolution.is_silence) {
       UpstreamLease lease = take_idle(last->second);
@@ -151,10 +184,8 @@ Task<std::optional<LeaseResult>> UpstreamPools::lease_once(const router::Route& 
     }
     co_return LeaseResult(std::move(*error));
   }
-  Known& known = known_[UpstreamKey{route.upstream, route.protocol}];
-  known.upstream = std::get<ResolvedUpstreamPtr>(std::move(resolution.answer));
-  known.pool = &pool_of(known.upstream->identity, route.protocol);
-  known.fresh_until = resolution.fresh_until;
+  const Known& known =
+      remember(route, std::get<ResolvedUpstreamPtr>(std::move(resolution.answer)), resolution.fresh_until);
   if (kind == LeaseKind::any) {
     UpstreamLease lease = take_idle(known);
     if (lease) {
@@ -162,36 +193,43 @@ Task<std::optional<LeaseResult>> UpstreamPools::lease_once(const router::Route& 
       co_return LeaseResult(std::move(lease));
     }
   }
-  co_return co_await connect(route.upstream, known, timings);
+  UpstreamKey key{route.upstream, route.protocol, std::string(server_name_of(route))};
+  co_return co_await connect(std::move(key), known, timings);
 }
 
 // By value: the map that holds what is known may change while this waits. The lease comes first, because it
 // keeps the pool.
-Task<std::optional<LeaseResult>> UpstreamPools::connect(router::Upstream upstream, Known known,
-                                                        LeaseTimings timings) {
-  UpstreamLease lease = lease_of(known, nullptr);
+Task<std::optional<LeaseResult>> UpstreamPools::connect(UpstreamKey key, Known known, LeaseTimings timings) {
+  UpstreamLease lease = lease_of(known, {});
   const auto start = Now::now();
   ConnectResult connected = co_await connector_.connect(*known.upstream);
+  std::optional<ProxyError> wrong;
+  if (auto* error = std::get_if<ProxyError>(&connected)) {
+    wrong = std::move(*error);
+  } else {
+    lease.connection_.socket = std::get<std::unique_ptr<SocketStream>>(std::move(connected));
+    if (key.protocol == router::Protocol::https)
+      wrong = co_await tls_->secure(lease.connection_, std::move(key.server_name));
+  }
   timings.connect = since(start);
   // An address that was freed meanwhile may have been given to another worktree's container, which then took
   // this connection: whatever came of it is not the upstream's.
   if (lease.retirements_ != known.pool->retirements_) {
-    resolver_.forget(upstream);
+    resolver_.forget(key.upstream);
     co_return std::nullopt;
   }
-  if (auto* error = std::get_if<ProxyError>(&connected)) {
+  if (wrong) {
     // The address may have been wrong; the next request asks for it anew.
-    resolver_.forget(upstream);
-    co_return LeaseResult(std::move(*error));
+    resolver_.forget(key.upstream);
+    co_return LeaseResult(std::move(*wrong));
   }
-  lease.stream_ = std::get<std::unique_ptr<SocketStream>>(std::move(connected));
   lease.timings_ = timings;
   co_return LeaseResult(std::move(lease));
 }
 
-UpstreamPool& UpstreamPools::pool_of(const std::string& identity, router::Protocol protocol) {
-  std::unique_ptr<UpstreamPool>& pool = pools_[PoolKey{identity, protocol}];
-  if (pool == nullptr) pool = std::make_unique<UpstreamPool>(identity);
+UpstreamPool& UpstreamPools::pool_of(const PoolKey& key) {
+  std::unique_ptr<UpstreamPool>& pool = pools_[key];
+  if (pool == nullptr) pool = std::make_unique<UpstreamPool>(key.identity);
   return *pool;
 }
 
@@ -220,7 +258,7 @@ void UpstreamPools::sweep() {
   const Millis now = reactor_.now();
   for (auto& [key, pool] : pools_) {
     std::erase_if(pool->idle_, [now](const UpstreamPool::Idle& idle) {
-      return idle.until <= now || idle.stream->is_still_readable();
+      return idle.until <= now || idle.connection.is_disturbed();
     });
   }
   forget_unused();

@@ -18,6 +18,7 @@
 #include "proxy/stream/socket_stream.h"
 #include "proxy/upstream/upstream_key.h"
 #include "proxy/upstream/upstream_source.h"
+#include "proxy/upstream/upstream_tls.h"
 #include "router/route.h"
 
 namespace hedge::proxy {
@@ -46,11 +47,11 @@ class UpstreamPool {
   friend class UpstreamLease;
   friend class UpstreamPools;
   struct Idle {
-    std::unique_ptr<SocketStream> stream;
+    UpstreamConnection connection;
     Millis until = 0;
   };
-  std::unique_ptr<SocketStream> take(Millis now);
-  void give(std::unique_ptr<SocketStream> stream, Millis until);
+  UpstreamConnection take(Millis now);
+  void give(UpstreamConnection connection, Millis until);
 
   std::string identity_;
   std::vector<Idle> idle_;
@@ -70,10 +71,12 @@ class UpstreamLease {
   UpstreamLease& operator=(const UpstreamLease&) = delete;
   ~UpstreamLease();
 
-  explicit operator bool() const noexcept { return stream_ != nullptr; }
+  explicit operator bool() const noexcept { return static_cast<bool>(connection_); }
   ByteStream& stream() const noexcept;
   // It has carried an exchange before: a failure before the first response byte may be its age.
   bool reused() const noexcept { return reused_; }
+  // Its identity has gone away since: no further exchange may begin on it.
+  bool is_retired() const noexcept { return pool_ == nullptr || retirements_ != pool_->retirements_; }
   const LeaseTimings& timings() const noexcept { return timings_; }
   const std::string& identity() const noexcept { return upstream_->identity; }
   const ResolvedUpstream& upstream() const noexcept { return *upstream_; }
@@ -89,7 +92,7 @@ class UpstreamLease {
   friend class UpstreamPools;
   UpstreamPools* pools_ = nullptr;
   UpstreamPool* pool_ = nullptr;
-  std::unique_ptr<SocketStream> stream_;
+  UpstreamConnection connection_;
   ResolvedUpstreamPtr upstream_;
   LeaseTimings timings_;
   std::uint32_t retirements_ = 0;  // the pool's when this was made, before the connect
@@ -112,6 +115,9 @@ class UpstreamPools {
   UpstreamPools(const UpstreamPools&) = delete;
   UpstreamPools& operator=(const UpstreamPools&) = delete;
 
+  // For routes with the protocol https; without it they are upstream_unsupported. Lifetime: it outlives this.
+  void use_tls(UpstreamTls& tls) noexcept { tls_ = &tls; }
+
   // The hot path: an idle connection, without a coroutine frame. An empty lease if there is none, or if the
   // upstream's address must be asked for again; then await lease().
   UpstreamLease try_lease(const router::Route& route);
@@ -120,6 +126,10 @@ class UpstreamPools {
   // Errors: every reason of the table's "before there was a connection" part.
   // Lifetime: `route` (that is, its table) lives until the await is over.
   Task<LeaseResult> lease(const router::Route& route, LeaseKind kind);
+
+  // Where the route's upstream is now; for connections that carry more than one exchange at a time. Adds to
+  // `timings.resolve`. Bounded, errors and lifetime as lease().
+  Task<UpstreamAnswer> resolve(const router::Route& route, LeaseTimings& timings);
 
   // The identity's process is gone: its idle connections are closed, and those that are leased will not be
   // kept.
@@ -142,19 +152,21 @@ class UpstreamPools {
     Millis fresh_until = 0;
   };
 
-  UpstreamPool& pool_of(const std::string& identity, router::Protocol protocol);
+  UpstreamPool& pool_of(const PoolKey& key);
+  Known& remember(const router::Route& route, ResolvedUpstreamPtr upstream, Millis fresh_until);
   UpstreamLease take_idle(const Known& known);
-  UpstreamLease lease_of(const Known& known, std::unique_ptr<SocketStream> stream);
+  UpstreamLease lease_of(const Known& known, UpstreamConnection connection);
   // Absent: the identity went away while it was connected to, and whoever has its address now may have
   // answered.
   Task<std::optional<LeaseResult>> lease_once(const router::Route& route, LeaseKind kind);
-  Task<std::optional<LeaseResult>> connect(router::Upstream upstream, Known known, LeaseTimings timings);
+  Task<std::optional<LeaseResult>> connect(UpstreamKey key, Known known, LeaseTimings timings);
   void forget_unused();
 
   Reactor& reactor_;
   Resolver& resolver_;
   Connector& connector_;
   std::chrono::milliseconds idle_limit_;
+  UpstreamTls* tls_ = nullptr;
   bool closing_ = false;
   std::unordered_map<UpstreamKey, Known, UpstreamKeyHash, UpstreamKeyEqual> known_;
   std::map<PoolKey, std::unique_ptr<UpstreamPool>, PoolKeyLess> pools_;

@@ -54,6 +54,7 @@ class FakeExchange final : public http::Exchange {
   bool response_started() const override { return !sent.empty(); }
   void abort() override {}
   void finish_early() override {}
+  std::optional<ProxyError> check_upgrade(const http::ResponseHead& /*head*/) const override { return {}; }
   Task<http::UpgradedClient> upgrade(const http::ResponseHead& /*head*/) override {
     co_return http::UpgradedClient();
   }

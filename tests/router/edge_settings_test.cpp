@@ -53,6 +53,8 @@ resolve_ttl = "250ms"
 connect_timeout = "5s"
 cookies = "pass"
 trusted_proxies = ["10.0.0.0/8", "::1", "192.168.1.1"]
+upstream_verify = false
+upstream_ca = "root.pem"
 suffixes = ["Dev.Localhost", "shop.test"]
 docker_host = "unix:///run/docker.sock"
 network = "edge"
@@ -85,6 +87,8 @@ protocol = "h2c"
   EXPECT_EQ(edge.connect_timeout, 5s);
   EXPECT_EQ(edge.cookies, config::CookieMode::pass);
   EXPECT_EQ(edge.trusted_proxies.size(), 3U);
+  EXPECT_FALSE(edge.upstream_verify);
+  EXPECT_EQ(edge.upstream_ca->filename(), "root.pem");
   EXPECT_EQ(edge.suffixes, (std::vector<std::string>{"dev.localhost", "shop.test"}));
   EXPECT_EQ(edge.docker_host, "unix:///run/docker.sock");
   EXPECT_EQ(edge.network, "edge");

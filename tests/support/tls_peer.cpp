@@ -63,6 +63,14 @@ std::string TlsPeer::read_until(std::string_view end) {
   return text;
 }
 
+std::string TlsPeer::read_bytes(std::size_t count) {
+  while (unread_.size() < count && receive_some()) {
+  }
+  std::string text = unread_.substr(0, count);
+  unread_.erase(0, text.size());
+  return text;
+}
+
 std::string TlsPeer::read_all() {
   while (receive_some()) {
   }

@@ -1,6 +1,7 @@
 // A blocking TLS client that trusts one root, for byte-exact tests.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -23,6 +24,8 @@ class TlsPeer {
   bool send(std::string_view bytes);
   // Up to and with `end`; what there is if the limit of 10 s passes or the peer ends.
   std::string read_until(std::string_view end);
+  // Fewer if the limit passes or the peer ends.
+  std::string read_bytes(std::size_t count);
   // To the peer's close_notify or FIN.
   std::string read_all();
 

@@ -342,7 +342,7 @@ TEST_F(PoolsTest, DoesNotUseItWhenTheNameNoLongerExists) {
   EXPECT_EQ(std::get<ProxyError>(result).reason, ProxyReason::upstream_unresolved);
 }
 
-TEST_F(PoolsTest, RefusesProtocolsThatAreNotSpokenYet) {
+TEST_F(PoolsTest, RefusesHttpsWhereThereIsNoTls) {
   router::Route to = route();
   to.protocol = router::Protocol::https;
   const LeaseResult result = lease(to);
@@ -350,16 +350,17 @@ TEST_F(PoolsTest, RefusesProtocolsThatAreNotSpokenYet) {
   EXPECT_EQ(std::get<ProxyError>(result).reason, ProxyReason::upstream_unsupported);
 }
 
-TEST_F(PoolsTest, RefusesThemAlsoWhereAConnectionToTheSameAddressIsWarm) {
+TEST_F(PoolsTest, ConnectsAnewForAnotherProtocolAlthoughAConnectionToTheSameAddressIsWarm) {
   UpstreamLease warm = take(lease(route()));
   EXPECT_EQ(ask(warm), "0\n");
   warm.keep();
-  for (const router::Protocol protocol : {router::Protocol::https, router::Protocol::h2c}) {
-    router::Route to = route();
-    to.protocol = protocol;
-    EXPECT_FALSE(pools_->try_lease(to));
-    EXPECT_TRUE(std::holds_alternative<ProxyError>(lease(to)));
-  }
+  router::Route to = route();
+  to.protocol = router::Protocol::https;
+  EXPECT_FALSE(pools_->try_lease(to));
+  EXPECT_TRUE(std::holds_alternative<ProxyError>(lease(to)));
+  to.protocol = router::Protocol::h2c;
+  EXPECT_FALSE(pools_->try_lease(to));
+  EXPECT_FALSE(take(lease(to)).reused());
   EXPECT_EQ(pools_->idle(), 1U);
 }
 

@@ -1,0 +1,154 @@
+// Upstreams that speak TLS: routes with the protocol https. The upstream is a second edge.
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/edge_fixture.h"
+#include "tests/support/scripted_peer.h"
+
+namespace hedge::test {
+namespace {
+
+constexpr const char* kAlpha = "alpha.dev.localhost";
+
+EdgeOptions with_tls() {
+  EdgeOptions options;
+  options.tls = true;
+  return options;
+}
+
+// An application, an edge in front of it that speaks TLS, and a third that asks it.
+struct TlsWorld {
+  TlsWorld(const std::string& asked_host, bool verify, bool trust)
+      : application(answer_always(ok_response("over TLS"))),
+        secure({route_to(kAlpha, application.route())}, with_tls()),
+        edge({route(asked_host)}, options(verify, trust)) {}
+
+  router::Route route(const std::string& host) const {
+    router::Route made = route_to(host, "tcp:127.0.0.1:" + std::to_string(secure.tls_port()));
+    made.protocol = router::Protocol::https;
+    return made;
+  }
+  EdgeOptions options(bool verify, bool trust) const {
+    EdgeOptions made;
+    made.settings.upstream_verify = verify;
+    if (trust) made.settings.upstream_ca = secure.root_certificate().string();
+    return made;
+  }
+
+  ScriptedUpstream application;
+  EdgeFixture secure;
+  EdgeFixture edge;
+};
+
+TEST(HttpsUpstream, AVerifiedOneIsAskedOverOneConnection) {
+  TlsWorld world(kAlpha, true, true);
+  for (int i = 0; i < 3; ++i) {
+    const std::string response = get(world.edge.plain_port(), kAlpha);
+    EXPECT_EQ(status_of(response), 200) << response;
+    EXPECT_EQ(body_of(response), "over TLS");
+  }
+  EXPECT_EQ(field_of(world.application.received(), "X-Forwarded-Proto"), "https");
+  EXPECT_EQ(world.secure.server().workers().front()->stats().connections_total.value(), 1U);
+}
+
+TEST(HttpsUpstream, ACertificateOfAnUnknownRootIsRefusedWithTheSettingToChange) {
+  TlsWorld world(kAlpha, true, false);
+  const std::string response = get(world.edge.plain_port(), kAlpha);
+  EXPECT_EQ(status_of(response), 502);
+  EXPECT_EQ(field_of(response, "Hedge-Error"), "upstream_tls_failed");
+  EXPECT_NE(response.find("upstream_ca"), std::string::npos) << response;
+  EXPECT_EQ(world.application.received(), "") << "no request leaves before the certificate is accepted";
+}
+
+TEST(HttpsUpstream, WithoutVerificationAnyCertificateWillDo) {
+  TlsWorld world(kAlpha, false, false);
+  EXPECT_EQ(body_of(get(world.edge.plain_port(), kAlpha)), "over TLS");
+}
+
+TEST(HttpsUpstream, ALargeBodyPassesBothWays) {
+  std::string body(2U << 20, '\0');
+  for (std::size_t i = 0; i < body.size(); ++i) body[i] = static_cast<char>('a' + i % 19);
+  ScriptedUpstream application([&body](PeerConnection& connection, int /*number*/) {
+    connection.read_head();
+    connection.send(ok_response(connection.read_bytes(body.size())));
+    connection.read_all();
+  });
+  EdgeFixture secure({route_to(kAlpha, application.route())}, with_tls());
+  router::Route route = route_to(kAlpha, "tcp:127.0.0.1:" + std::to_string(secure.tls_port()));
+  route.protocol = router::Protocol::https;
+  EdgeOptions options;
+  options.settings.upstream_ca = secure.root_certificate().string();
+  EdgeFixture edge({route}, std::move(options));
+  PeerConnection client = PeerConnection::to(edge.plain_port());
+  client.send("POST / HTTP/1.1\r\nHost: alpha.dev.localhost\r\nContent-Length: " +
+              std::to_string(body.size()) + "\r\nConnection: close\r\n\r\n");
+  client.send(body);
+  EXPECT_TRUE(body_of(client.read_all()) == body);
+}
+
+TEST(HttpsUpstream, ConnectionsVerifiedForOneNameAreNotUsedForAnother) {
+  ScriptedUpstream application(answer_always(ok_response("over TLS")));
+  EdgeFixture secure(
+      {route_to(kAlpha, application.route()), route_to("beta.dev.localhost", application.route())},
+      with_tls());
+  router::Route alpha = route_to(kAlpha, "tcp:127.0.0.1:" + std::to_string(secure.tls_port()));
+  alpha.protocol = router::Protocol::https;
+  router::Route beta = alpha;
+  beta.host = "beta.dev.localhost";
+  EdgeOptions options;
+  options.settings.upstream_ca = secure.root_certificate().string();
+  EdgeFixture edge({alpha, beta}, std::move(options));
+  EXPECT_EQ(status_of(get(edge.plain_port(), kAlpha)), 200);
+  EXPECT_EQ(status_of(get(edge.plain_port(), "beta.dev.localhost")), 200);
+  EXPECT_EQ(secure.server().workers().front()->stats().connections_total.value(), 2U);
+}
+
+TEST(HttpsUpstream, AnUpstreamThatDoesNotSpeakTlsIsABadGateway) {
+  ScriptedUpstream plain([](PeerConnection& connection, int /*number*/) {
+    connection.send("HTTP/1.1 400 Bad Request\r\n\r\n");
+    connection.read_all();
+  });
+  router::Route route = route_to(kAlpha, plain.route());
+  route.protocol = router::Protocol::https;
+  EdgeFixture edge({route});
+  EXPECT_EQ(field_of(get(edge.plain_port(), kAlpha), "Hedge-Error"), "upstream_tls_failed");
+}
+
+TEST(HttpsUpstream, AHandshakeThatNobodyAnswersEndsInTime) {
+  ScriptedUpstream silent([](PeerConnection& connection, int /*number*/) { connection.wait_for_end(); });
+  router::Route route = route_to(kAlpha, silent.route());
+  route.protocol = router::Protocol::https;
+  EdgeOptions options;
+  options.settings.limits.handshake = std::chrono::milliseconds(100);
+  options.settings.limits.sweep = std::chrono::milliseconds(20);
+  EdgeFixture edge({route}, std::move(options));
+  EXPECT_EQ(field_of(get(edge.plain_port(), kAlpha), "Hedge-Error"), "upstream_tls_failed");
+}
+
+TEST(HttpsUpstream, AWebSocketIsTunnelledThroughTls) {
+  ScriptedUpstream application([](PeerConnection& connection, int /*number*/) {
+    connection.read_head();
+    connection.send(
+        "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nfirst");
+    connection.send(connection.read_bytes(4));
+    connection.read_all();
+  });
+  EdgeFixture secure({route_to(kAlpha, application.route())}, with_tls());
+  router::Route route = route_to(kAlpha, "tcp:127.0.0.1:" + std::to_string(secure.tls_port()));
+  route.protocol = router::Protocol::https;
+  EdgeOptions options;
+  options.settings.upstream_ca = secure.root_certificate().string();
+  EdgeFixture edge({route}, std::move(options));
+  PeerConnection client = PeerConnection::to(edge.plain_port());
+  client.send(
+      "GET / HTTP/1.1\r\nHost: alpha.dev.localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nping");
+  EXPECT_EQ(status_of(client.read_head()), 101);
+  EXPECT_EQ(client.read_bytes(9), "firstping");
+}
+
+}  // namespace
+}  // namespace hedge::test
