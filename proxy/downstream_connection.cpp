@@ -71,22 +71,26 @@ Task<bool> DownstreamConnection::shake_hands() {
   socket_->clear_deadline();
   tls_->set_deadline(worker_.settings().limits.handshake);
   const IoResult done = co_await tls_->handshake();
-  if (done.ok()) co_return true;
+  WorkerStats& stats = worker_.mutable_stats();
+  if (done.ok()) {
+    stats.handshakes_done.add();
+    co_return true;
+  }
   const unsigned long reason = ERR_peek_error();
-  worker_.mutable_stats().handshakes_failed.add();
-  worker_.handshake_log().failed(classify_handshake_failure(done, reason), socket_->identity().peer_ip,
-                                 openssl_reason(reason));
+  const HandshakeFailure failure = classify_handshake_failure(done, reason);
+  stats.handshakes_failed[static_cast<std::size_t>(failure)].add();
+  worker_.handshake_log().failed(failure, socket_->identity().peer_ip, openssl_reason(reason));
   co_return false;
 }
 
 void DownstreamConnection::begin_idle() {
   idle_ = true;
   stream_->set_deadline(idle_limit(worker_.settings().limits.idle_keep_alive));
-  if (worker_.draining() && had_request_) stream_->cancel();
+  if (worker_.draining() && had_request_ && !worker_.has_successor()) stream_->cancel();
 }
 
 std::chrono::milliseconds DownstreamConnection::idle_limit(std::chrono::milliseconds usual) const {
-  if (!worker_.draining()) return usual;
+  if (!worker_.draining() || worker_.has_successor()) return usual;
   return std::min(usual, worker_.settings().limits.drain_first_request);
 }
 

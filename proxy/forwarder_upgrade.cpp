@@ -1,8 +1,7 @@
 // The part of forward() for requests that ask for another protocol.
-#include "proxy/forwarding.h"
-
 #include <utility>
 
+#include "proxy/forwarding.h"
 #include "proxy/response_headers.h"
 #include "proxy/upgrade_tunnel.h"
 
@@ -68,6 +67,7 @@ Task<void> Forwarding::tunnel() {
     state_.record.error_id = facts(ProxyReason::client_gone).id;
     co_return;
   }
+  meter_.tunnel_opened();
   const OpenTunnel open(worker_.mutable_stats().tunnels_open);
   const TunnelEnd client_end{client.stream, client.early};
   const TunnelEnd upstream_end{&lease_.stream(), client_->leftover()};

@@ -8,6 +8,7 @@
 #include "base/task_group.h"
 #include "proxy/forwarder.h"
 #include "proxy/http/http1_client.h"
+#include "proxy/metrics/metered_request.h"
 #include "proxy/upstream/upstream_pools.h"
 #include "router/host_pattern.h"
 #include "router/route_table.h"
@@ -64,6 +65,7 @@ class Forwarding {
   std::size_t head_bytes_ = 0;   // of state_.upstream_text
   std::size_t sent_bytes_ = 0;   // by the last attempt
   int attempts_ = 0;
+  MeteredRequest meter_;
 
   TaskGroup uploads_;
   bool uploading_ = false;                    // upload() was spawned

@@ -51,6 +51,14 @@ HandshakeFailure classify_handshake_failure(const IoResult& result, unsigned lon
   return HandshakeFailure::other;
 }
 
+std::string_view label_of(HandshakeFailure failure) {
+  // In the order of the enum.
+  static constexpr std::array<std::string_view, kHandshakeFailures> kLabels = {
+      "unknown_authority", "bad_certificate", "unknown_name", "no_certificate", "no_common_version",
+      "not_tls",           "timed_out",       "peer_gone",    "other"};
+  return kLabels[static_cast<std::size_t>(failure)];
+}
+
 std::string_view describe(HandshakeFailure failure) {
   switch (failure) {
     case HandshakeFailure::unknown_authority:

@@ -27,6 +27,8 @@ inline constexpr std::size_t kHandshakeFailures = static_cast<std::size_t>(Hands
 
 // From what the stream said and OpenSSL's oldest error (0: none).
 HandshakeFailure classify_handshake_failure(const IoResult& result, unsigned long openssl_error);
+// Its name in metrics, snake_case.
+std::string_view label_of(HandshakeFailure failure);
 // What happened and what to do about it, for the log.
 std::string_view describe(HandshakeFailure failure);
 

@@ -71,12 +71,18 @@ Result<ControlSocket> ControlSocket::bind(const fs::path& path) {
   return ControlSocket(path, std::move(*lock), std::move(*fd));
 }
 
+ControlSocket ControlSocket::adopt(fs::path path, FileLock lock, UniqueFd listener) {
+  ControlSocket socket(std::move(path), std::move(lock), std::move(listener));
+  socket.leave();
+  return socket;
+}
+
 ControlSocket::ControlSocket(fs::path path, FileLock lock, UniqueFd fd)
     : path_(std::move(path)), lock_(std::move(lock)), fd_(std::move(fd)) {}
 
 ControlSocket::~ControlSocket() {
   // A moved-from object has no path any more.
-  if (!path_.empty()) (void)remove_file(path_);
+  if (owns_file_ && !path_.empty()) (void)remove_file(path_);
 }
 
 }  // namespace hedge::proxy

@@ -17,10 +17,17 @@ class ControlSocket {
   // 107 bytes); already_exists (something that is no socket is in the way); permission, no_space, io.
   static Result<ControlSocket> bind(const std::filesystem::path& path);
 
+  // One that another edge hands over, with its lock. The file is that edge's until own().
+  static ControlSocket adopt(std::filesystem::path path, FileLock lock, UniqueFd listener);
+
   ControlSocket(ControlSocket&&) noexcept = default;
   ControlSocket& operator=(ControlSocket&&) = delete;
-  ~ControlSocket();  // removes the socket, then gives the lock up
+  ~ControlSocket();  // removes the socket's file, if it owns it, then gives the lock up
 
+  void own() { owns_file_ = true; }
+  // Another process has it now: the file stays when this object goes.
+  void leave() { owns_file_ = false; }
+  int lock_descriptor() const { return lock_.descriptor(); }
   // The listening descriptor; the caller closes it.
   int release_descriptor() { return fd_.release(); }
   const std::filesystem::path& path() const { return path_; }
@@ -31,6 +38,7 @@ class ControlSocket {
   std::filesystem::path path_;
   FileLock lock_;
   UniqueFd fd_;
+  bool owns_file_ = true;
 };
 
 }  // namespace hedge::proxy

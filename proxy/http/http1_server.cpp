@@ -5,6 +5,7 @@
 #include "proxy/error_answer.h"
 #include "proxy/forwarder.h"
 #include "proxy/http/http1_codec.h"
+#include "proxy/metrics/metered_request.h"
 #include "router/host_pattern.h"
 
 namespace hedge::proxy::http {
@@ -41,6 +42,7 @@ Task<bool> Http1Server::serve_one() {
   if (head == HeadState::malformed) {
     exchange.close_afterwards();
     co_await answer_malformed(exchange, *state, std::move(error));
+    count_unrouted(worker_.traffic(), state->record, start);
   } else {
     co_await answer(exchange, *state);
   }
@@ -105,6 +107,7 @@ Task<void> Http1Server::answer(Http1Exchange& exchange, RequestState& state) {
       state.record.host = authority->host;
       static_cast<void>(co_await answer_with_https_redirect(exchange, state, authority->host,
                                                             worker_.settings().https_port));
+      count_unrouted(worker_.traffic(), state.record, std::chrono::steady_clock::now());
       co_return;
     }
   }

@@ -30,6 +30,8 @@ class EdgeRunCommand final : public Command {
     edge.settings = std::move(*settings);
     edge.reload = [this, &services] { return load_settings(options_, services); };
     edge.paths = *paths;
+    edge.take_over = options_.takeover;
+    edge.environment = services.environment();
     if (const auto found = services.environment().find("DOCKER_HOST");
         found != services.environment().end()) {
       edge.docker_host = found->second;
