@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <utility>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -17,9 +16,6 @@ class FileLock {
   // Waits at most `limit` (zero: does not wait). The file is created (0600) and never removed.
   // Errors: busy (the hint names the holder's pid where the kernel tells it), permission, no_space, io.
   static Result<FileLock> acquire(const std::filesystem::path& path, Mode mode, std::chrono::milliseconds limit);
-
-  // A lock that another process holds and has handed over together with its descriptor.
-  static FileLock adopt(UniqueFd descriptor) { return FileLock(std::move(descriptor)); }
 
   // For CommandLine::inherited: a child that has it holds the lock too, and goes on holding it if this process dies.
   int descriptor() const noexcept { return fd_.get(); }

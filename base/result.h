@@ -28,17 +28,18 @@ class [[nodiscard]] Result {
   // Requires: has_value().
   T& value() & { return checked<0>(*this); }
   const T& value() const& { return checked<0>(*this); }
-  T&& value() && { return std::move(checked<0>(*this)); }
+  // By value: what a loop over `*f()` goes through must outlive the Result that f() returned.
+  T value() && { return std::move(checked<0>(*this)); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
-  T&& operator*() && { return std::move(*this).value(); }
+  T operator*() && { return std::move(*this).value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 
   // Requires: !has_value().
   Error& error() & { return checked<1>(*this); }
   const Error& error() const& { return checked<1>(*this); }
-  Error&& error() && { return std::move(checked<1>(*this)); }
+  Error error() && { return std::move(checked<1>(*this)); }
 
   template <class U>
   T value_or(U&& fallback) && {
@@ -81,7 +82,7 @@ class [[nodiscard]] Result<void> {
     assert(error_.has_value() && "the Result holds no error");
     return *error_;
   }
-  Error&& error() && {
+  Error error() && {
     assert(error_.has_value() && "the Result holds no error");
     return std::move(*error_);
   }

@@ -32,10 +32,12 @@ Error error_of(sqlite3* database, std::string_view doing) {
   return Error(kind_of(sqlite3_extended_errcode(database)), std::string(doing) + ": " + sqlite3_errmsg(database));
 }
 
-// SQLite creates files with the umask's mode; state must be private whatever it is.
+// SQLite creates files with the umask's mode; state must be private whatever it is. A file that exists is not
+// opened: closing any descriptor of it would drop the locks of every connection that this process has to it.
+// Source: "How To Corrupt An SQLite Database File", section 2.2.
 Result<void> create_private(const std::filesystem::path& path) {
-  const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!fd) return Error::from_errno(errno, "open " + path.string());
+  const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!fd && errno != EEXIST) return Error::from_errno(errno, "create " + path.string());
   return {};
 }
 

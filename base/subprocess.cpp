@@ -156,17 +156,28 @@ class Conversation {
   bool run() {
     const auto deadline = SteadyClock::now() + command_.limit;
     if (pump_until(deadline)) return true;
-    ::kill(-child_, SIGTERM);
-    if (!pump_until(SteadyClock::now() + kKillGrace)) {
-      ::kill(-child_, SIGKILL);
-      pump_until(SteadyClock::now() + kKillGrace);
-    }
+    end_group();
     return false;
   }
 
   CommandOutput take() { return std::move(output_); }
 
  private:
+  // The child may obey at once and leave others behind that do not: they have the same time, and the same end.
+  void end_group() {
+    ::kill(-child_, SIGTERM);
+    const auto deadline = SteadyClock::now() + kKillGrace;
+    while (!(pump_until(deadline) && is_group_gone()) && SteadyClock::now() < deadline) {
+      wait_readable(std::chrono::milliseconds(5));
+      feed();
+    }
+    if (!is_group_gone()) ::kill(-child_, SIGKILL);
+    pump_until(SteadyClock::now() + kKillGrace);
+  }
+
+  // Its number names no other group while one member lives, reaped or not.
+  bool is_group_gone() const { return ::kill(-child_, 0) != 0 && errno == ESRCH; }
+
   // Until the child has been reaped and what it wrote has been read, or `deadline`.
   bool pump_until(SteadyClock::time_point deadline) {
     while (true) {

@@ -97,6 +97,46 @@ std::string printable(std::string_view text, std::size_t max_bytes) {
   return out;
 }
 
+namespace {
+
+// What a lead byte asks for. No length: it cannot begin a character.
+struct Utf8Lead {
+  std::size_t length = 0;
+  unsigned char second_least = 0x80;  // only the second byte's range depends on the first
+  unsigned char second_most = 0xbf;
+};
+
+Utf8Lead utf8_lead(unsigned char byte) {
+  if (byte < 0x80) return {.length = 1};
+  if (byte < 0xc2) return {};
+  if (byte < 0xe0) return {.length = 2};
+  if (byte == 0xe0) return {.length = 3, .second_least = 0xa0};
+  if (byte == 0xed) return {.length = 3, .second_most = 0x9f};
+  if (byte < 0xf0) return {.length = 3};
+  if (byte == 0xf0) return {.length = 4, .second_least = 0x90};
+  if (byte == 0xf4) return {.length = 4, .second_most = 0x8f};
+  if (byte < 0xf4) return {.length = 4};
+  return {};
+}
+
+}  // namespace
+
+std::size_t utf8_prefix(std::string_view text) {
+  std::size_t at = 0;
+  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  while (at < text.size()) {
+    const Utf8Lead lead = utf8_lead(byte(at));
+    if (lead.length == 0 || lead.length > text.size() - at) return at;
+    for (std::size_t i = 1; i < lead.length; ++i) {
+      const unsigned char least = i == 1 ? lead.second_least : 0x80;
+      const unsigned char most = i == 1 ? lead.second_most : 0xbf;
+      if (byte(at + i) < least || byte(at + i) > most) return at;
+    }
+    at += lead.length;
+  }
+  return at;
+}
+
 std::string escape_html(std::string_view text) {
   std::string out;
   out.reserve(text.size());

@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -41,6 +42,9 @@ std::string to_hex(std::string_view bytes);
 std::string to_base32(std::string_view bytes);
 // Control characters, quotes and backslashes as escapes, cut to `max_bytes`: for logs and messages about hostile input.
 std::string printable(std::string_view text, std::size_t max_bytes = 200);
+// How many bytes at the beginning are whole UTF-8 characters: text.size() if all of it is. Source: RFC 3629, section 4
+// (no surrogates, nothing over-long, nothing above U+10FFFF).
+std::size_t utf8_prefix(std::string_view text);
 // &, <, >, " and ' as entities.
 std::string escape_html(std::string_view text);
 

@@ -26,14 +26,17 @@ std::optional<IssuerSource::Stamp> IssuerSource::look() const {
 
 void IssuerSource::refresh() {
   const auto stamp = look();
-  if (looked_at_ && stamp == loaded_stamp_) return;
-  loaded_stamp_ = stamp;
+  if (loaded_stamp_ && stamp == loaded_stamp_) return;
   auto loaded = load_issuer(directory_);
   if (!loaded) {
-    log::warning("certificates: {}", loaded.error().to_string());
-    if (!issuer_) failure_ = std::move(loaded).error();
+    // Tried again at the next look, also when the file's stamp stays the same: what kept it from being read
+    // (no descriptor left, a permission) leaves no trace in it.
+    const bool was_told = failure_ && failure_->to_string() == loaded.error().to_string();
+    if (!was_told) log::warning("certificates: {}", loaded.error().to_string());
+    failure_ = std::move(loaded).error();
     return;
   }
+  loaded_stamp_ = stamp;
   log::info("certificates: signing with \"{}\"", common_name(*loaded->certificate));
   issuer_ = std::make_shared<const Issuer>(std::move(*loaded));
   failure_.reset();

@@ -44,8 +44,8 @@ class IssuerSource {
 
   std::mutex mutex_;
   std::shared_ptr<const Issuer> issuer_;
-  std::optional<Error> failure_;
-  std::optional<Stamp> loaded_stamp_;
+  std::optional<Error> failure_;       // of the last attempt
+  std::optional<Stamp> loaded_stamp_;  // what issuer_ was read from
   std::optional<SteadyTime> looked_at_;
 };
 

@@ -6,6 +6,7 @@
 #include "contract/stopwatch.h"
 #include "contract/verbs.h"
 #include "contract/worktree_lookup.h"
+#include "worktree/destroy_rehearsal.h"
 
 namespace hedge::contract {
 namespace {
@@ -58,11 +59,16 @@ void report(const worktree::DestroyReport& done, ContractResult& result) {
   if (first.is_debt) result.next = "hedge gc";
 }
 
-Result<void> rehearse(const Instruments& tools, const worktree::WorktreeRecord& record, ContractResult& result) {
-  auto entries = tools.ledger.load(record.id);
-  if (!entries) return entries.error();
-  for (auto entry = entries->rbegin(); entry != entries->rend(); ++entry) {
-    result.changes.push_back({entry->spec.kind, entry->spec.name, worktree::Action::removed, ""});
+Result<void> rehearse(const Instruments& tools, const worktree::WorktreeRecord& record,
+                      const worktree::DestroyOptions& how, ContractResult& result) {
+  auto told = worktree::rehearse_destroy({tools.git, tools.ledger, tools.kinds, tools.locks}, record, how);
+  if (!told) return told.error();
+  for (const worktree::Change& change : told->removal.changes) result.changes.push_back(change);
+  if (!told->discarded.empty()) {
+    result.warnings.push_back({"recovery_kept", "work that is nowhere else would go, and a recovery ref would keep it"});
+  }
+  if (!told->ignored.empty()) {
+    result.warnings.push_back({"ignored_removed", "ignored files would go with the checkout: " + list_of(told->ignored)});
   }
   result.status = Status::incomplete;
   result.exit_code = ExitCode::ok;  // it did what it was asked
@@ -83,7 +89,7 @@ Result<void> destroy_into(const Instruments& tools, const std::filesystem::path&
     return {};
   }
   result.workspace = workspace_facts(*record);
-  if (options.rehearsal == Rehearsal::yes) return rehearse(tools, *record, result);
+  if (options.rehearsal == Rehearsal::yes) return rehearse(tools, *record, options.how, result);
   auto done = tools.lifecycle.destroy(*record, options.how);
   if (!done) return done.error();
   report(*done, result);

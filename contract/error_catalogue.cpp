@@ -136,7 +136,7 @@ constexpr auto kRows = std::to_array<ErrorEntry>({
      "Set [database] engine to \"postgres\", or leave it: SQLite files are copied from main directly.", "", usage},
     {"golden_source_missing", "The main checkout's database does not exist.",
      "Create it, or correct [database] source.", "", failed},
-    {"headers_too_large", "The request's header fields are larger than 64 KiB.",
+    {"headers_too_large", "The request's header fields are larger than 64 KiB, or more than 1000.",
      "Delete old cookies of this host; the answer names the largest field.", "", failed},
     {"host_invalid", "This is not a hostname.",
      "Use labels of 1 to 63 letters, digits and hyphens, at most 253 bytes in all.", "", usage},

@@ -29,7 +29,11 @@ std::string openssl_reason(unsigned long code) {
 
 DownstreamConnection::DownstreamConnection(EdgeWorker& worker, std::unique_ptr<SocketStream> socket,
                                            ListenerKind listener)
-    : worker_(worker), socket_(std::move(socket)), stream_(socket_.get()), listener_(listener) {
+    : worker_(worker),
+      socket_(std::move(socket)),
+      stream_(socket_.get()),
+      accepted_at_(worker.reactor().now()),
+      listener_(listener) {
   worker_.enter(*this);
 }
 
@@ -94,13 +98,26 @@ std::chrono::milliseconds DownstreamConnection::idle_limit(std::chrono::millisec
   return std::min(usual, worker_.settings().limits.drain_first_request);
 }
 
+std::chrono::milliseconds DownstreamConnection::first_request_left() const {
+  if (had_request_) return std::chrono::milliseconds(0);
+  const std::chrono::milliseconds open_for(worker_.reactor().now() - accepted_at_);
+  return worker_.settings().limits.drain_first_request - open_for;
+}
+
 void DownstreamConnection::begin_drain() {
   if (!idle_) return;
   // Asked of the kernel: the reactor may not have told yet what has arrived.
-  if (socket_->peek_first_byte() < 0) {
-    stream_->cancel();
-  } else {
+  if (socket_->peek_first_byte() >= 0) {
     stream_->set_deadline(idle_limit(worker_.settings().limits.idle_keep_alive));
+    return;
+  }
+  // Whether the worker accepts a client before it hears of the drain or after is chance; the client must not
+  // feel it.
+  const std::chrono::milliseconds left = first_request_left();
+  if (left.count() > 0) {
+    stream_->set_deadline(left);
+  } else {
+    stream_->cancel();
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/task.h"
 #include "proxy/stream/byte_stream.h"
+#include "proxy/stream/deadline_list.h"
 
 namespace hedge::proxy {
 
@@ -46,7 +47,9 @@ class DownstreamConnection {
   void begin_request_head();
   // No deadline on bodies, streams and tunnels.
   void end_request_head();
-  // The worker drains: ends the connection if it is between requests and the next has not begun to arrive.
+  // The worker drains: ends the connection if it is between requests and the next has not begun to arrive. One
+  // that has never had a request keeps what is left of a moment since it was accepted: its client was let in
+  // just now and is about to send.
   void begin_drain();
   // For the worker's list of connections.
   std::size_t position = 0;
@@ -54,6 +57,8 @@ class DownstreamConnection {
  private:
   // Until a request must begin: the usual limit, or the short one of a drain.
   std::chrono::milliseconds idle_limit(std::chrono::milliseconds usual) const;
+  // How long a drain still waits for the first request. Not above zero: no longer.
+  std::chrono::milliseconds first_request_left() const;
   // False: the connection is over before it began.
   Task<bool> open();
   Task<bool> shake_hands();
@@ -62,6 +67,7 @@ class DownstreamConnection {
   std::unique_ptr<SocketStream> socket_;
   std::unique_ptr<TlsStream> tls_;
   ByteStream* stream_ = nullptr;
+  Millis accepted_at_;
   ListenerKind listener_;
   bool wants_https_ = false;
   bool idle_ = false;

@@ -45,10 +45,11 @@ std::string sentence(std::string_view text) {
 void append_hosts(HtmlPage& page, const ErrorReport& report) {
   if (report.known_hosts.empty()) return;
   page.raw("<section><h2>This edge serves</h2><ul>");
+  const std::string port = report.port == 0 ? std::string() : ":" + std::to_string(report.port);
   std::size_t shown = 0;
   for (const std::string_view host : report.known_hosts) {
     if (!page.has_room_for(2 * host.size() + 200)) break;
-    page.raw("<li><a href=\"//").text(host, 260).raw("/\">").text(host, 260).raw("</a></li>");
+    page.raw("<li><a href=\"//").text(host, 260).raw(port).raw("/\">").text(host, 260).raw("</a></li>");
     ++shown;
   }
   page.raw("</ul>");
@@ -119,7 +120,7 @@ std::string render_error_html(const ErrorReport& report) {
   page.row("Request", report.request_id, 130);
   page.raw("</dl>\n");
   append_hosts(page, report);
-  page.raw("</main>\n<footer>This is the Hedge edge; the application has not seen the request.</footer>");
+  page.raw("</main>\n<footer>Answered by the Hedge edge, not by the application.</footer>");
   return page.take();
 }
 

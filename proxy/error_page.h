@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,7 @@ struct ErrorReport {
   std::string_view request_id;
   std::vector<std::string_view> known_hosts;  // only for a peer that may know them; at most kMostHostsTold
   std::size_t known_hosts_total = 0;
+  std::uint16_t port = 0;  // as the request's authority gave it, for links to the known hosts; 0: none
   int retry_after_seconds = 0;  // 0: no such field; else the page reloads itself
 };
 

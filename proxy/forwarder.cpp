@@ -317,6 +317,7 @@ Task<void> Forwarding::answer(ProxyError error) {
     for (std::size_t i = 0; i < routes.size() && i < kMostHostsTold; ++i)
       report.known_hosts.push_back(routes[i].host);
     report.known_hosts_total = routes.size();
+    report.port = authority_->port.value_or(0);
   }
   static_cast<void>(co_await answer_with_error(exchange_, state_, report));
 }

@@ -89,9 +89,9 @@ bool is_missing_family(int number) {
   return number == EADDRNOTAVAIL || number == EAFNOSUPPORT;
 }
 
-std::string fallback_notice(const ListenPlan::Ports& ports) {
+std::string fallback_notice(const ListenPlan::Ports& ports, std::uint16_t taken) {
   const std::string standard = std::to_string(ports.standard);
-  return "this user may not take port " + standard + ", so port " + std::to_string(ports.fallback) +
+  return "this user may not take port " + standard + ", so port " + std::to_string(taken) +
          " is used; three ways to get " + standard +
          ": socket activation (a systemd socket unit for hedge), `sudo setcap cap_net_bind_service=+ep` on "
          "the hedge "
@@ -113,16 +113,23 @@ class Opener {
     return {};
   }
 
-  Result<void> open_standard(ListenerKind kind, const ListenPlan::Ports& ports) {
+  // `other`: what stands for the other kind, which opens its own.
+  Result<void> open_standard(ListenerKind kind, const ListenPlan::Ports& ports,
+                             const ListenPlan::Ports& other) {
     const int error = open_loopback(kind, ports.standard);
     if (error == 0) return {};
     if (error != EACCES && error != EPERM) return bind_error(error, {"127.0.0.1", ports.standard});
     const std::size_t before = bound_.addresses.size();
-    const int second = open_loopback(kind, ports.fallback);
-    if (second != 0) return bind_error(second, {"127.0.0.1", ports.fallback});
+    // URLs that were handed out stay true from start to start, as long as nobody else has taken the port.
+    const bool remembers = ports.remembered != 0 && ports.remembered != ports.standard &&
+                           ports.remembered != other.standard && ports.remembered != other.fallback;
+    if (!remembers || open_loopback(kind, ports.remembered) != 0) {
+      const int second = open_loopback(kind, ports.fallback);
+      if (second != 0) return bind_error(second, {"127.0.0.1", ports.fallback});
+    }
     for (std::size_t i = before; i < bound_.addresses.size(); ++i)
       bound_.addresses[i].asked.port = ports.standard;
-    bound_.notices.push_back(fallback_notice(ports));
+    bound_.notices.push_back(fallback_notice(ports, bound_.addresses.back().address.port));
     return {};
   }
 
@@ -149,11 +156,12 @@ class Opener {
 Result<BoundAddresses> open_listening_sockets(const ListenPlan& plan) {
   BoundAddresses bound;
   Opener opener(plan, bound);
-  Result<void> opened = plan.plain ? opener.open_given(ListenerKind::plain, *plan.plain)
-                                   : opener.open_standard(ListenerKind::plain, plan.plain_ports);
+  Result<void> opened = plan.plain
+                            ? opener.open_given(ListenerKind::plain, *plan.plain)
+                            : opener.open_standard(ListenerKind::plain, plan.plain_ports, plan.tls_ports);
   if (!opened) return std::move(opened).error();
   opened = plan.tls ? opener.open_given(ListenerKind::tls, *plan.tls)
-                    : opener.open_standard(ListenerKind::tls, plan.tls_ports);
+                    : opener.open_standard(ListenerKind::tls, plan.tls_ports, plan.plain_ports);
   if (!opened) return std::move(opened).error();
   return bound;
 }

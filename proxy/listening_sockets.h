@@ -15,7 +15,8 @@
 namespace hedge::proxy {
 
 struct ListenPlan {
-  // Absent: 127.0.0.1 and ::1 on the standard port, else on the fallback port. Empty: none.
+  // Absent: 127.0.0.1 and ::1 on the standard port, else on the port that was used last, else on the fallback
+  // port. Empty: none.
   std::optional<std::vector<config::SocketAddress>> plain;
   std::optional<std::vector<config::SocketAddress>> tls;
   std::size_t workers = 1;
@@ -26,6 +27,7 @@ struct ListenPlan {
   struct Ports {
     std::uint16_t standard = 0;
     std::uint16_t fallback = 0;
+    std::uint16_t remembered = 0;  // 0: none
   };
   Ports plain_ports{80, 8080};
   Ports tls_ports{443, 8443};

@@ -6,7 +6,6 @@
 #include <optional>
 #include <utility>
 
-#include <nlohmann/json.hpp>
 #include <sys/resource.h>
 
 #include "base/file.h"
@@ -23,6 +22,7 @@
 #include "proxy/process/service_manager.h"
 #include "proxy/process/socket_activation.h"
 #include "proxy/process/takeover.h"
+#include "proxy/remembered_ports.h"
 #include "proxy/stream/tls_context.h"
 #include "router/sqlite_route_store.h"
 
@@ -77,7 +77,8 @@ ControlOptions control_options(const RunEdgeOptions& options, AccessLog* access_
   control.control_socket = options.settings.edge.control.value_or(options.paths.control_socket());
   control.open_store =
       [database = options.paths.routes_database()]() -> Result<std::unique_ptr<router::RouteStore>> {
-    Result<std::unique_ptr<router::SqliteRouteStore>> store = router::SqliteRouteStore::open(database);
+    Result<std::unique_ptr<router::SqliteRouteStore>> store =
+        router::SqliteRouteStore::open(database, kStoreBusyLimit);
     if (!store) return std::move(store).error();
     return std::unique_ptr<router::RouteStore>(std::move(store).value());
   };
@@ -98,11 +99,9 @@ ControlOptions control_options(const RunEdgeOptions& options, AccessLog* access_
   return control;
 }
 
-// Who makes URLs while the edge is down reads the ports here.
-void remember_ports(const config::Paths& paths, const EdgeServer& server) {
-  const nlohmann::json ports = {{"http_port", server.port(ListenerKind::plain)},
-                                {"https_port", server.port(ListenerKind::tls)}};
-  const Result<void> written = write_file_atomically(paths.edge_settings(), ports.dump() + "\n", 0600);
+void remember_ports_of(const EdgeServer& server, const config::Paths& paths) {
+  const Result<void> written = remember_ports(
+      paths.edge_settings(), {server.port(ListenerKind::plain), server.port(ListenerKind::tls)});
   if (!written) log::warning("the ports cannot be remembered: {}", written.error().to_string());
 }
 
@@ -201,7 +200,8 @@ Result<void> run_edge(RunEdgeOptions options, const Clock& clock) {
   if (!certificates) return std::move(certificates).error();
   Result<std::unique_ptr<TlsContext>> tls = TlsContext::create(**certificates);
   if (!tls) return std::move(tls).error();
-  const ListenPlan plan = listen_plan(options.settings.edge);
+  const ListenPlan plan =
+      listen_plan(options.settings.edge, load_remembered_ports(options.paths.edge_settings()));
   Result<Ports> ports = open_ports(
       plan, *takeover ? (*takeover)->take_addresses() : std::vector<BoundAddress>(), options.environment);
   if (!ports) return std::move(ports).error();
@@ -218,12 +218,12 @@ Result<void> run_edge(RunEdgeOptions options, const Clock& clock) {
       EdgeServer::create(std::move(settings), shared, std::move(ports->bound.addresses), plan.workers);
   if (!server) return std::move(server).error();
   reload.set_server(**server);
-  reload.set_on_listeners([&options, &server = **server] { remember_ports(options.paths, server); });
+  reload.set_on_listeners([&options, &server = **server] { remember_ports_of(server, options.paths); });
 
   // Publishes the first routes before anything is accepted.
   (*control)->prepare(**server, **server);
   if (Result<void> begun = begin_serving(**control, **server, *takeover); !begun) return begun;
-  remember_ports(options.paths, **server);
+  remember_ports_of(**server, options.paths);
   announce(options, **server, ports->bound.notices);
   manager.ready();
   (*control)->wait_for_stop();

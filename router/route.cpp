@@ -102,6 +102,9 @@ class UpstreamParser {
   }
 
   Result<void> check_labels(const HostPort& parts) const {
+    // The engine is asked in JSON, which has no other text.
+    const std::size_t readable = utf8_prefix(parts.host);
+    if (readable < parts.host.size()) return error_at(parts.at + readable, "labels are UTF-8: another byte");
     std::size_t at = parts.at;
     for (const std::string_view label : split(parts.host, ',')) {
       const auto equals = label.find('=');

@@ -93,8 +93,10 @@ std::optional<SqliteRouteStore::FileIdentity> SqliteRouteStore::identify(const s
   return FileIdentity{info.st_dev, info.st_ino};
 }
 
-Result<std::unique_ptr<SqliteRouteStore>> SqliteRouteStore::open(const std::filesystem::path& path) {
-  auto database = sqlite::Database::open(path, sqlite::OpenMode::read_write_create, sqlite::Durability::full);
+Result<std::unique_ptr<SqliteRouteStore>> SqliteRouteStore::open(const std::filesystem::path& path,
+                                                                 std::chrono::milliseconds busy_limit) {
+  auto database = sqlite::Database::open(path, sqlite::OpenMode::read_write_create, sqlite::Durability::full,
+                                         busy_limit);
   if (!database) return store_error(std::move(database).error(), path);
   const auto identity = identify(path);
   if (!identity) return store_error(Error(ErrorKind::not_found, "removed while it was opened"), path);

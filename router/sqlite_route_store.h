@@ -1,6 +1,7 @@
 // Routes in one SQLite file: the truth that the edge and the manager share on one machine.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -18,8 +19,10 @@ class SqliteRouteStore final : public RouteStore {
  public:
   // Creates the file (0600) and its table where missing; its directory must exist. A file that a newer Hedge
   // has written is opened for reading: every change is then refused with `state_newer`.
+  // `busy_limit`: how long a change waits for another writer's.
   // Errors: `state_unreadable` (damaged, not a database, no permission), `disk_full`, busy.
-  static Result<std::unique_ptr<SqliteRouteStore>> open(const std::filesystem::path& path);
+  static Result<std::unique_ptr<SqliteRouteStore>> open(
+      const std::filesystem::path& path, std::chrono::milliseconds busy_limit = std::chrono::seconds(5));
 
   Result<LoadedRoutes> load_all() override;
   Result<void> put(const Route& route) override;

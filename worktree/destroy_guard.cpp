@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "worktree/git/checkout_info.h"
 #include "worktree/git/directory_removal.h"
+#include "worktree/git/recovery.h"
 #include "worktree/occupant.h"
 
 namespace hedge::worktree {
@@ -35,6 +36,7 @@ Error refuse_loss(const WorktreeRecord& record, const UnsavedWork& work) {
   add_lines(lines, "modified", work.modified);
   add_lines(lines, "untracked", work.untracked);
   add_lines(lines, work.is_detached ? "commit on no branch" : "commit that is nowhere else", work.commits);
+  add_lines(lines, "nested", work.nested);
   Error error = Error(ErrorKind::refused, "worktree " + record.slug + " has work that is nowhere else")
                     .with_id("unsaved_work");
   const std::size_t shown = std::min(lines.size(), kMaxHints);
@@ -56,15 +58,18 @@ Result<void> require_our_lock(const WorktreeRecord& record, const ListedWorktree
       .with_hint("`git worktree unlock " + record.path.string() + "` lifts it");
 }
 
-Result<DestroyReport> weigh(Git& git, const WorktreeRecord& record, const DestroyOptions& options) {
+Result<DestroyReport> weigh(Git& git, const WorktreeRecord& record, const DestroyOptions& options,
+                            GuardMode mode) {
   DestroyReport report;
   auto work = find_unsaved_work(git, record.path);
   if (!work) return work.error();
   if (!work->empty()) {
     if (options.unsaved == UnsavedPolicy::refuse) return refuse_loss(record, *work);
-    auto reference = keep_recoverable(git, record.path, record.slug + "-" + record.id);
-    if (!reference) return reference.error();
-    report.recovery_ref = std::move(*reference);
+    if (mode == GuardMode::act) {
+      auto reference = keep_recoverable(git, record.path, record.slug + "-" + record.id);
+      if (!reference) return reference.error();
+      report.recovery_ref = std::move(*reference);
+    }
     report.discarded = std::move(*work);
   }
   // Before anything is removed: data that is gone does not come back because a file could not be deleted.
@@ -77,7 +82,13 @@ Result<DestroyReport> weigh(Git& git, const WorktreeRecord& record, const Destro
 
 }  // namespace
 
-Result<DestroyReport> guard_destroy(Git& git, const WorktreeRecord& record, const DestroyOptions& options) {
+Result<void> require_linked(const WorktreeRecord& record) {
+  if (record.kind != WorktreeKind::main) return {};
+  return Error(ErrorKind::refused, "the main checkout is never destroyed").with_id("main_checkout");
+}
+
+Result<DestroyReport> guard_destroy(Git& git, const WorktreeRecord& record, const DestroyOptions& options,
+                                    GuardMode mode) {
   if (!path_exists(record.repository)) {
     if (path_exists(record.path))
       return broken(record, "its repository " + record.repository.string() + " is gone");
@@ -96,7 +107,7 @@ Result<DestroyReport> guard_destroy(Git& git, const WorktreeRecord& record, cons
   }
   if (place->occupant == Occupant::unlisted) return broken(record, "git does not list it any more");
   if (place->occupant != Occupant::ours) return DestroyReport{};
-  return weigh(git, record, options);
+  return weigh(git, record, options, mode);
 }
 
 Result<void> require_nothing_unsaved(Git& git, const WorktreeRecord& record) {

@@ -176,9 +176,7 @@ Result<Lifecycle::CreateOutcome> Lifecycle::create(const WorktreeRecord& record,
 }
 
 Result<DestroyReport> Lifecycle::destroy(const WorktreeRecord& asked, const DestroyOptions& options) {
-  if (asked.kind == WorktreeKind::main) {
-    return Error(ErrorKind::refused, "the main checkout is never destroyed").with_id("main_checkout");
-  }
+  if (auto allowed = require_linked(asked); !allowed) return allowed.error();
   const auto lock = parts_.locks.lock_work(asked.id);
   if (!lock) return lock.error();
   const auto commands = parts_.locks.lock_commands(asked.id);

@@ -46,6 +46,9 @@ class Resource {
   virtual Result<Finding> check() = 0;
   virtual Result<Change> converge() = 0;
   virtual Result<Change> remove() = 0;
+  // For what lives in the checkout and went with it: drops what is kept about it elsewhere, and touches nothing in the
+  // checkout, which is another worktree's now.
+  virtual Result<void> forget() { return {}; }
 };
 
 }  // namespace hedge::worktree

@@ -101,6 +101,7 @@ Result<Change> Runner::remove(const WorktreeRecord& record, const ResourceSpec& 
   auto resource = kinds_.make(spec, record);
   if (!resource) return resource.error();
   if (scope == RemovalScope::outside_of_checkout && (*resource)->lives_in_checkout()) {
+    if (auto forgotten = (*resource)->forget(); !forgotten) return forgotten.error();
     if (auto dropped = ledger_.removed(record.id, spec); !dropped) return dropped.error();
     return Change{spec.kind, spec.name, Action::none, "went with the checkout"};
   }

@@ -4,10 +4,12 @@ import json, os, re, subprocess
 from harness.machine import LOAD_CORE, T, sh
 
 
-def wrk(port, tls, path, conns, secs, hosts=None):
+def wrk(port, tls, path, conns, secs, hosts=None, fields=None):
     env = dict(os.environ, BENCH_PATH=path, OPENSSL_CONF=os.path.join(T, "openssl-client.cnf"))
     if hosts:
         env["BENCH_HOSTS_FILE"] = hosts
+    if fields:
+        env["BENCH_FIELDS_FILE"] = os.path.join(T, fields)
     url = "https://localhost:%d/" % port if tls else "http://127.0.0.1:%d/" % port
     r = sh(
         "taskset",
@@ -107,7 +109,14 @@ LOADS = {  # name: (capability, log, driver(proxy, secs), unit, what)
         "req",
         "HTTP/1.1 keep-alive, 128 B, 64 connections, 100 hosts, log off",
     ),
-    "h1log": ("log", 1, lambda p, s: wrk(p.http, 0, "/s", 64, s), "req", "the same, access log on (to a file)"),
+    "h1-browser": (
+        "h1",
+        0,
+        lambda p, s: wrk(p.http, 0, "/s", 64, s, fields="browser-fields.txt"),
+        "req",
+        "the same with the 16 header fields of a browser (about 700 bytes)",
+    ),
+    "h1log": ("log", 1, lambda p, s: wrk(p.http, 0, "/s", 64, s), "req", "as h1, access log on (to a file)"),
     "h1-64k": (
         "h1",
         0,

@@ -43,6 +43,12 @@ def sample(o, p, fn, secs):
     return r
 
 
+def paired(mine, peers):
+    """Median and quartiles of the CPU ratio to a peer's sample of the same round; None where there is no such pair."""
+    x = sorted(a["cpu_100k"] / b["cpu_100k"] for a, b in zip(mine, peers) if a["n"] and b["n"])
+    return (med(x), x[len(x) // 4], x[(3 * len(x)) // 4 if len(x) > 4 else len(x) - 1]) if x else None
+
+
 def run_load(sc, names, rounds, secs):
     cap, log, fn, unit, what = LOADS[sc]
     o = Origin()
@@ -98,6 +104,11 @@ def run_load(sc, names, rounds, secs):
             for p in again:
                 go(p, k)
         rows = []
+        best = min(
+            (p.name for p in ps if not p.name.startswith(("hedge", "limit"))),
+            key=lambda n: med([r["cpu_100k"] for r in clean(n)]),
+            default=None,
+        )
         for p in ps:
             c = clean(p.name)
             m = {
@@ -124,6 +135,7 @@ def run_load(sc, names, rounds, secs):
             )
             m.setdefault("p50", 0)
             m.setdefault("p99", 0)
+            pair = paired(runs[p.name], runs[best]) if best else None
             rows.append(
                 (
                     m["cpu_100k"],
@@ -141,6 +153,7 @@ def run_load(sc, names, rounds, secs):
                         "%.1f" % m["upconn_1k"],
                         "%.0f%%" % (100 * spread(p.name)),
                         "%d/%d" % (len(c), len(runs[p.name])),
+                        "%.2f (%.2f-%.2f)" % pair if pair else "-",
                     ],
                 )
             )
@@ -160,8 +173,9 @@ def run_load(sc, names, rounds, secs):
                 "upconn/1k",
                 "spread",
                 "runs",
+                "x best peer, paired",
             ],
-            [r for _, r in sorted(rows, key=lambda x: x[0])] + [[n, w] + [""] * 11 for n, w in bad.items()],
+            [r for _, r in sorted(rows, key=lambda x: x[0])] + [[n, w] + [""] * 12 for n, w in bad.items()],
         )
     finally:
         for p in ps:

@@ -24,9 +24,17 @@ CheckOutcome check_kind(const CheckContext& context, std::string_view kind, std:
   return CheckOutcome::pass(detail);
 }
 
-// The services whose environment this system can show: processes of the host.
-Result<std::vector<std::pair<std::string, pid_t>>> running_processes(const CheckContext& context) {
-  std::vector<std::pair<std::string, pid_t>> out;
+// What a running service was started with; absent: it cannot be told.
+using ServiceEnvironment = std::pair<std::string, std::optional<Environment>>;
+
+std::optional<Environment> environment_of(const worktree::ServiceStatus& service) {
+  if (service.environment) return service.environment;
+  const auto process = parse_number<pid_t>(service.instance);
+  return process ? load_process_environment(*process) : std::nullopt;
+}
+
+Result<std::vector<ServiceEnvironment>> running_environments(const CheckContext& context) {
+  std::vector<ServiceEnvironment> out;
   for (const ObservedResource* observed : resources_of(context.observations, "stack")) {
     auto resource = context.tools.kinds.make(observed->spec, context.subject.record);
     if (!resource) return resource.error();
@@ -35,8 +43,7 @@ Result<std::vector<std::pair<std::string, pid_t>>> running_processes(const Check
     const auto services = stack->load_status();
     if (!services) return services.error();
     for (const worktree::ServiceStatus& service : *services) {
-      const auto process = parse_number<pid_t>(service.instance);
-      if (process && service.state == worktree::ServiceState::running) out.emplace_back(service.name, *process);
+      if (service.state == worktree::ServiceState::running) out.emplace_back(service.name, environment_of(service));
     }
   }
   return out;
@@ -47,8 +54,9 @@ CheckOutcome not_compared(const std::string& why) {
 }
 
 CheckOutcome compare_environment(const CheckContext& context) {
-  if (context.subject.config.stack.runtime != config::StackRuntime::process) {
-    return CheckOutcome::skip("only processes of this machine show their environment");
+  const bool has_containers = context.subject.config.stack.runtime == config::StackRuntime::compose;
+  if (has_containers && context.subject.record.kind == worktree::WorktreeKind::main) {
+    return CheckOutcome::skip("main's containers have what the repository's compose file gives them");
   }
   const worktree::PlanInput input{context.subject.record, context.subject.names, context.subject.config, context.tools.paths,
                                   context.subject.observed};
@@ -56,18 +64,19 @@ CheckOutcome compare_environment(const CheckContext& context) {
   if (!variables) return CheckOutcome::unknown(variables.error());
   const Environment wanted = worktree::expand_variables(*variables, context.subject.record);
   if (resources_of(context.observations, "stack").empty()) return CheckOutcome::skip("the worktree was made without a stack");
-  const auto processes = running_processes(context);
-  if (!processes) return CheckOutcome::unknown(processes.error());
-  if (processes->empty()) return not_compared("no process runs whose environment could be compared");
-  for (const auto& [name, process] : *processes) {
-    const auto actual = load_process_environment(process);
-    if (!actual) return not_compared("the environment of process " + name + " cannot be read");
+  const auto services = running_environments(context);
+  if (!services) return CheckOutcome::unknown(services.error());
+  // A branch may need none of them.
+  if (services->empty() && has_containers) return CheckOutcome::skip("no container of the application runs");
+  if (services->empty()) return not_compared("no service runs whose environment could be compared");
+  for (const auto& [name, actual] : *services) {
+    if (!actual) return not_compared("the environment of service " + name + " cannot be read");
     for (const auto& [variable, value] : wanted) {
       const auto found = actual->find(variable);
       if (found != actual->end() && found->second == value) continue;
       // Values may be secrets: only the variable is named.
       CheckOutcome outcome = CheckOutcome::fail(
-          Error(ErrorKind::conflict, "process " + name + " runs with another value of " + variable).with_id("env_not_effective"));
+          Error(ErrorKind::conflict, "service " + name + " runs with another value of " + variable).with_id("env_not_effective"));
       outcome.can_be_made = true;
       return outcome;
     }

@@ -117,19 +117,61 @@ UpstreamAnswer on_own_network(const Container& container, std::uint16_t port,
       "connect both to one network with `docker network connect NETWORK " + container.name + "`"};
 }
 
+bool is_any_address(std::string_view ip) {
+  return ip.empty() || ip == "0.0.0.0" || ip == "::";
+}
+
+bool is_loopback(std::string_view ip) {
+  return ip.starts_with("127.") || ip == "::1";
+}
+
+using Addresses = std::vector<std::pair<std::string, std::uint16_t>>;
+
+// On this machine.
+Addresses published_here(const Container& container, std::uint16_t port) {
+  Addresses out;
+  for (const PublishedPort& published : container.published) {
+    if (published.container_port != port) continue;
+    std::string ip = published.host_ip;
+    if (is_any_address(ip)) ip = ip == "::" ? "::1" : "127.0.0.1";
+    out.emplace_back(std::move(ip), published.host_port);
+  }
+  return out;
+}
+
+// On the machine of the engine at `engine`: what is published on its loopback alone is not reached.
+Addresses published_there(const Container& container, std::uint16_t port, const std::string& engine) {
+  Addresses out;
+  for (const PublishedPort& published : container.published) {
+    if (published.container_port != port || is_loopback(published.host_ip)) continue;
+    std::pair<std::string, std::uint16_t> address(
+        is_any_address(published.host_ip) ? engine : published.host_ip, published.host_port);
+    // Both families' "any" are the one address.
+    if (std::find(out.begin(), out.end(), address) == out.end()) out.push_back(std::move(address));
+  }
+  return out;
+}
+
+UpstreamAnswer on_other_machine(const Container& container, std::uint16_t port, const std::string& engine) {
+  if (container.network_mode == "host") return answer(container, port, {{engine, port}});
+  const Addresses addresses = published_there(container, port, engine);
+  if (!addresses.empty()) return answer(container, port, addresses);
+  const std::string number = std::to_string(port);
+  return ProxyError{ProxyReason::upstream_off_network,
+                    "container " + printable(container.name) + " runs on another machine (" +
+                        printable(engine) + "), and its port " + number +
+                        " is not published there for other machines",
+                    "publish it: docker run --publish " + number + " …, or ports: [\"" + number +
+                        "\"] in the Compose file"};
+}
+
 UpstreamAnswer on_host(const Container& container, std::uint16_t port, const EdgePlace& place) {
+  if (place.remote_engine) return on_other_machine(container, port, *place.remote_engine);
   if (container.network_mode == "host") return answer(container, port, {{"127.0.0.1", port}, {"::1", port}});
   for (const ContainerNetwork& network : container.networks) {
     if (!network.ipv4.empty() && place.is_connected(network.ipv4)) return answer_on(container, port, network);
   }
-  std::vector<std::pair<std::string, std::uint16_t>> addresses;
-  for (const PublishedPort& published : container.published) {
-    if (published.container_port != port) continue;
-    std::string ip = published.host_ip;
-    if (ip.empty() || ip == "0.0.0.0") ip = "127.0.0.1";
-    if (ip == "::") ip = "::1";
-    addresses.emplace_back(std::move(ip), published.host_port);
-  }
+  const Addresses addresses = published_here(container, port);
   if (!addresses.empty()) return answer(container, port, addresses);
   return ProxyError{ProxyReason::upstream_off_network,
                     "container " + printable(container.name) +

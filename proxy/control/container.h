@@ -55,10 +55,14 @@ struct EdgePlace {
   std::optional<std::vector<std::string>> own_networks;  // ids; absent: the edge runs on a host
   // An interface of this host is in the address's network.
   std::function<bool(const std::string& ip)> is_connected;
+  // The address of an engine on another machine. Its networks are not this host's, even where their addresses
+  // look as if they were, and what it publishes is published there.
+  std::optional<std::string> remote_engine;
 };
 
 // With a configured network: the address on it, nothing else. In a container: the one on a network of the
-// edge's own, by id. On a host: an address in a connected network, else the published port.
+// edge's own, by id. On a host: an address in a connected network, else the published port. Of an engine on
+// another machine: the published port there.
 UpstreamAnswer choose_address(const Container& container, std::uint16_t port, const EdgePlace& place);
 
 }  // namespace hedge::proxy

@@ -115,9 +115,35 @@ class ControlServer::Impl {
     acceptor_.close(ignored);
   }
 
+  // A connection on the list of those that shut_down() ends, for as long as it is served, however that ends.
+  class Session {
+   public:
+    Session(Impl& server, stream_protocol::socket peer) : server_(server), stream_(std::move(peer)) {
+      server_.sessions_.push_back(&stream_);
+    }
+    ~Session() {
+      std::erase(server_.sessions_, &stream_);
+      server_.room_.cancel();
+    }
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+    Stream& stream() { return stream_; }
+
+   private:
+    Impl& server_;
+    Stream stream_;
+  };
+
+  // Control clients wait in the queue, which may go over with the socket.
+  void pause_accepting() {
+    is_paused_ = true;
+    error_code ignored;
+    acceptor_.cancel(ignored);
+  }
+
   Task<void> accept() {
     while (!is_shut_down_ && !is_left_) {
-      if (sessions_.size() >= limits_.max_sessions || is_handing_over_) {
+      if (sessions_.size() >= limits_.max_sessions || is_paused_) {
         co_await pause(limits_.idle);
         continue;
       }
@@ -125,7 +151,7 @@ class ControlServer::Impl {
       auto [failure] = co_await await_asio([&](auto done) { acceptor_.async_accept(peer, std::move(done)); });
       if (!failure) {
         tasks_.spawn(serve(std::move(peer)));
-      } else if (!is_shut_down_ && !is_left_ && !is_handing_over_) {
+      } else if (!is_shut_down_ && !is_left_ && !is_paused_) {
         // Descriptors are used up: some will come back.
         log::warning("control socket: {}", failure.message());
         co_await pause(std::chrono::milliseconds(100));
@@ -140,13 +166,10 @@ class ControlServer::Impl {
   }
 
   Task<void> serve(stream_protocol::socket peer) {
-    Stream stream(std::move(peer));
-    sessions_.push_back(&stream);
+    Session session(*this, std::move(peer));
     beast::flat_buffer buffer(limits_.max_header_bytes + limits_.max_body_bytes);
     bool goes_on = true;
-    while (goes_on && !is_shut_down_) goes_on = co_await serve_one(stream, buffer);
-    std::erase(sessions_, &stream);
-    room_.cancel();
+    while (goes_on && !is_shut_down_) goes_on = co_await serve_one(session.stream(), buffer);
   }
 
   Task<bool> serve_one(Stream& stream, beast::flat_buffer& buffer) {
@@ -197,14 +220,11 @@ class ControlServer::Impl {
         [&](auto done) { asio::async_write(stream, asio::buffer(kTakeoverHead), std::move(done)); });
     bool taken_over = false;
     if (!failure) {
-      // Control clients wait in the queue, which goes over with the socket.
-      is_handing_over_ = true;
-      error_code ignored;
-      acceptor_.cancel(ignored);
-      Handover handover(stream, actions_.edge());
-      taken_over =
-          co_await handover.run({socket_.path(), acceptor_.native_handle(), socket_.lock_descriptor()});
-      is_handing_over_ = false;
+      const Handover::ControlDescriptors control{socket_.path(), acceptor_.native_handle(),
+                                                 socket_.lock_descriptor()};
+      Handover handover(stream, actions_.edge(), [this] { pause_accepting(); });
+      taken_over = co_await handover.run(control);
+      is_paused_ = false;
     }
     if (taken_over) leave_to_successor();
     room_.cancel();
@@ -267,7 +287,7 @@ class ControlServer::Impl {
   std::vector<Stream*> sessions_;
   TaskGroup tasks_;
   bool is_shut_down_ = false;
-  bool is_handing_over_ = false;
+  bool is_paused_ = false;
   bool is_left_ = false;
 };
 

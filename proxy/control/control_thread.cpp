@@ -36,6 +36,7 @@ DockerEngineOptions engine_options(const ControlOptions& options) {
   out.place.configured_network = options.docker_network;
   out.place.is_connected = is_on_connected_network;
   out.own_container = find_own_container();
+  out.is_own_address = is_address_of_this_host;
   return out;
 }
 

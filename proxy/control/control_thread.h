@@ -25,10 +25,14 @@ struct ReloadedSettings {
   std::vector<std::string> notes;  // for people; shown by GET /v1/status until the next reading
 };
 
+// How long the control thread waits for another writer of the store: signals, events of the engine and all
+// other requests wait with it. A change that finds the store busy for longer is answered 503 `busy`.
+inline constexpr std::chrono::milliseconds kStoreBusyLimit{100};
+
 struct ControlOptions {
   std::filesystem::path state_directory;
   std::filesystem::path control_socket;
-  router::RouteWatcher::OpenStore open_store;
+  router::RouteWatcher::OpenStore open_store;  // with kStoreBusyLimit
   std::vector<router::Route> static_routes;
   // SIGHUP: reads the settings file and applies it but for its routes. A failure is logged and shown by GET
   // /v1/status, and everything stays as it was. Empty: there is no settings file.

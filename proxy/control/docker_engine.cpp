@@ -1,6 +1,7 @@
 #include "proxy/control/docker_engine.h"
 
 #include <algorithm>
+#include <exception>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -65,7 +66,8 @@ std::string label_filter(std::string_view selector) {
   nlohmann::json labels = nlohmann::json::array();
   for (const std::string_view label : split(selector, ',')) labels.push_back(std::string(label));
   const nlohmann::json filters = {{"label", std::move(labels)}};
-  return percent_encode(filters.dump());
+  // Bytes that are no text are in no label; a route cannot have them.
+  return percent_encode(filters.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 }  // namespace
@@ -100,6 +102,8 @@ DockerEngine::DockerEngine(asio::io_context& io, DockerEngineOptions options)
                            hints.empty() ? "" : hints.front()};
     return;
   }
+  if (!address->ip.empty() && !options_.is_own_address(address->ip))
+    options_.place.remote_engine = address->ip;
   client_ = std::make_unique<DockerClient>(io_, std::move(*address));
   backoff_ = std::make_unique<Backoff>(io_, options_.first_backoff, options_.last_backoff);
 }
@@ -128,7 +132,19 @@ void DockerEngine::begin(const router::DockerUpstream& upstream, Reply reply) {
 }
 
 Task<void> DockerEngine::query(std::string key, router::DockerUpstream upstream) {
-  const SteadyTime deadline = now() + options_.resolve_limit;
+  // Whatever happens, those who wait get an answer: without one the entry would never be asked for again.
+  UpstreamAnswer answer;
+  try {
+    answer = co_await ask_until_settled(std::move(upstream), now() + options_.resolve_limit);
+  } catch (const std::exception& bug) {
+    log::error("bug: docker: asking for {} failed: {}", key, bug.what());
+    answer = ProxyError{ProxyReason::engine_unresponsive,
+                        std::string("asking the Docker engine failed: ") + printable(bug.what()), ""};
+  }
+  finish(key, std::move(answer));
+}
+
+Task<UpstreamAnswer> DockerEngine::ask_until_settled(router::DockerUpstream upstream, SteadyTime deadline) {
   // Something ended or moved while the engine was asked: its address may already be another container's.
   // Events that never pause meet the deadline, after which asking fails.
   std::uint64_t before = generation_;
@@ -137,7 +153,7 @@ Task<void> DockerEngine::query(std::string key, router::DockerUpstream upstream)
     before = generation_;
     answer = co_await ask(upstream, deadline);
   }
-  finish(key, std::move(answer));
+  co_return answer;
 }
 
 Task<UpstreamAnswer> DockerEngine::ask(router::DockerUpstream upstream, SteadyTime deadline) {
@@ -220,20 +236,28 @@ void DockerEngine::finish(const std::string& key, UpstreamAnswer answer) {
 }
 
 Task<void> DockerEngine::watch() {
-  bool was_told = false;
   while (!is_shut_down_) {
-    auto opened = co_await client_->open(docker_events_path(), now() + options_.resolve_limit);
-    if (auto* stream = std::get_if<std::unique_ptr<DockerClient::Stream>>(&opened)) {
-      was_told = false;
-      const SteadyTime began = now();
-      stream_is_back();
-      co_await follow(std::move(*stream));
-      is_watching_ = false;
-      if (now() - began >= kSteadyStream) backoff_->reset();
-    } else if (!is_shut_down_ && !std::exchange(was_told, true)) {
-      log::warning("docker: {}; trying again", std::get<ProxyError>(opened).detail);
+    // A bug in handling one event must not leave the edge deaf to all that follow.
+    try {
+      co_await watch_once();
+    } catch (const std::exception& bug) {
+      log::error("bug: docker: the engine's events cannot be followed: {}; trying again", bug.what());
     }
+    is_watching_ = false;
     if (!is_shut_down_) co_await backoff_->pause();
+  }
+}
+
+Task<void> DockerEngine::watch_once() {
+  auto opened = co_await client_->open(docker_events_path(), now() + options_.resolve_limit);
+  if (auto* stream = std::get_if<std::unique_ptr<DockerClient::Stream>>(&opened)) {
+    was_loss_told_ = false;
+    const SteadyTime began = now();
+    stream_is_back();
+    co_await follow(std::move(*stream));
+    if (now() - began >= kSteadyStream) backoff_->reset();
+  } else if (!is_shut_down_ && !std::exchange(was_loss_told_, true)) {
+    log::warning("docker: {}; trying again", std::get<ProxyError>(opened).detail);
   }
 }
 

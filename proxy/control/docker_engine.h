@@ -25,6 +25,8 @@ struct DockerEngineOptions {
   std::optional<std::string> docker_host;  // as in the settings or DOCKER_HOST; absent: the standard socket
   EdgePlace place;                         // own_networks is filled in by the engine if own_container is set
   std::optional<std::string> own_container;
+  // Whether an engine at this address runs on the edge's own machine; place.remote_engine is filled in from it.
+  std::function<bool(const std::string& ip)> is_own_address;
   // Below the worker's own second, so that the reason arrives before the worker gives up.
   std::chrono::milliseconds resolve_limit{900};
   std::chrono::milliseconds resolve_ttl{1000};
@@ -70,6 +72,7 @@ class DockerEngine final : public UpstreamSource {
 
   void begin(const router::DockerUpstream& upstream, Reply reply);
   Task<void> query(std::string key, router::DockerUpstream upstream);
+  Task<UpstreamAnswer> ask_until_settled(router::DockerUpstream upstream, SteadyTime deadline);
   Task<UpstreamAnswer> ask(router::DockerUpstream upstream, SteadyTime deadline);
   Task<std::optional<ProxyError>> find_own_networks(SteadyTime deadline);
   Task<EngineResult<std::string>> find_by_labels(std::string selector, SteadyTime deadline);
@@ -77,6 +80,7 @@ class DockerEngine final : public UpstreamSource {
   void finish(const std::string& key, UpstreamAnswer answer);
 
   Task<void> watch();
+  Task<void> watch_once();
   Task<void> follow(std::unique_ptr<DockerClient::Stream> stream);
   void stream_is_back();
   void apply(const DockerEvent& event);
@@ -98,6 +102,7 @@ class DockerEngine final : public UpstreamSource {
   bool is_watch_started_ = false;
   bool was_watching_ = false;
   bool is_watching_ = false;
+  bool was_loss_told_ = false;  // in the log, since the stream was last up
   std::mutex door_;  // orders resolve() on the workers before or after shut_down()
   bool is_shut_down_ = false;
 };

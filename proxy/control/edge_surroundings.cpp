@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "proxy/upstream/endpoint.h"
 
 namespace hedge::proxy {
 namespace {
@@ -27,6 +28,25 @@ bool is_same_network(const ifaddrs& interface, const in_addr& wanted) {
   const auto address = reinterpret_cast<const sockaddr_in*>(interface.ifa_addr)->sin_addr.s_addr;
   const auto mask = reinterpret_cast<const sockaddr_in*>(interface.ifa_netmask)->sin_addr.s_addr;
   return (address & mask) == (wanted.s_addr & mask);
+}
+
+using Interfaces = std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)>;
+
+// Null where the system does not tell.
+Interfaces list_interfaces() {
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) list = nullptr;
+  return {list, &::freeifaddrs};
+}
+
+bool has_address(const ifaddrs& interface, const Endpoint& wanted) {
+  if (interface.ifa_addr == nullptr || interface.ifa_addr->sa_family != wanted.family()) return false;
+  if (wanted.family() == AF_INET) {
+    return reinterpret_cast<const sockaddr_in*>(interface.ifa_addr)->sin_addr.s_addr ==
+           reinterpret_cast<const sockaddr_in*>(wanted.address())->sin_addr.s_addr;
+  }
+  return IN6_ARE_ADDR_EQUAL(&reinterpret_cast<const sockaddr_in6*>(interface.ifa_addr)->sin6_addr,
+                            &reinterpret_cast<const sockaddr_in6*>(wanted.address())->sin6_addr);
 }
 
 }  // namespace
@@ -53,11 +73,20 @@ std::optional<std::string> find_own_container() {
 bool is_on_connected_network(const std::string& ip) {
   in_addr wanted{};
   if (::inet_pton(AF_INET, ip.c_str(), &wanted) != 1) return false;
-  ifaddrs* list = nullptr;
-  if (::getifaddrs(&list) != 0) return false;
-  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(list, &::freeifaddrs);
-  for (const ifaddrs* interface = list; interface != nullptr; interface = interface->ifa_next) {
+  const Interfaces interfaces = list_interfaces();
+  for (const ifaddrs* interface = interfaces.get(); interface != nullptr; interface = interface->ifa_next) {
     if (is_same_network(*interface, wanted)) return true;
+  }
+  return false;
+}
+
+bool is_address_of_this_host(const std::string& ip) {
+  if (ip.starts_with("127.") || ip == "::1") return true;
+  const std::optional<Endpoint> wanted = Endpoint::from_ip(ip, 0);
+  if (!wanted) return false;
+  const Interfaces interfaces = list_interfaces();
+  for (const ifaddrs* interface = interfaces.get(); interface != nullptr; interface = interface->ifa_next) {
+    if (has_address(*interface, *wanted)) return true;
   }
   return false;
 }

@@ -16,5 +16,7 @@ std::optional<std::string> own_container_in(std::string_view mountinfo);
 // True if an interface of this host that is up has an address in the same network as `ip`: a packet there
 // needs no gateway.
 bool is_on_connected_network(const std::string& ip);
+// True if `ip` is a loopback address or one of this host's own: what listens there runs on this machine.
+bool is_address_of_this_host(const std::string& ip);
 
 }  // namespace hedge::proxy

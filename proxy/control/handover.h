@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <string>
 
 #include <boost/asio/local/stream_protocol.hpp>
@@ -31,24 +32,27 @@ class Handover {
     int lock = -1;
   };
 
-  // Lifetime: both outlive the handover.
-  Handover(Stream& stream, ManagedEdge& edge, HandoverLimits limits = {});
+  // `on_pause`: called when the new process is ready, just before clients are made to wait. Lifetime: both
+  // outlive the handover.
+  Handover(Stream& stream, ManagedEdge& edge, std::function<void()> on_pause, HandoverLimits limits = {});
 
   // Sends copies of everything that listens, and waits until the new process serves. True: it does, and this
   // edge accepts nobody any more. False: it failed or went away, and this edge accepts as before.
-  Task<bool> run(ControlDescriptors control);
+  Task<bool> run(const ControlDescriptors& control);
 
  private:
   bool send_items(const ControlDescriptors& control);
   bool send(std::string_view line);
   // The next line is `expected`.
   Task<bool> hear(std::string_view expected, std::chrono::milliseconds limit);
+  Task<void> cancel_late();
   Task<bool> pause_edge();
 
   Stream& stream_;
   ManagedEdge& edge_;
   HandoverLimits limits_;
-  boost::asio::steady_timer look_;
+  std::function<void()> on_pause_;
+  boost::asio::steady_timer timer_;
   std::string received_;
 };
 

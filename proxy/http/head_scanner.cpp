@@ -45,7 +45,11 @@ HeadScanner::State HeadScanner::scan(std::string_view bytes) {
       return fail(ProxyReason::bad_request, "a line ends in LF without CR");
     const bool empty = line_feed - line_ == 1;
     if (check_limits(bytes, line_feed + 1) == State::failed) return State::failed;
-    if (!in_fields) fields_ = line_feed + 1;
+    if (!in_fields) {
+      fields_ = line_feed + 1;
+    } else if (!empty && count_field() == State::failed) {
+      return State::failed;
+    }
     line_ = line_feed + 1;
     if (empty) return State::complete;
   }
@@ -62,6 +66,12 @@ HeadScanner::State HeadScanner::check_limits(std::string_view bytes, std::size_t
   return fail(ProxyReason::headers_too_large, std::move(detail));
 }
 
+HeadScanner::State HeadScanner::count_field() {
+  if (++field_count_ <= kMaxFields) return State::need_more;
+  return fail(ProxyReason::headers_too_large,
+              "the header has more than " + std::to_string(kMaxFields) + " fields");
+}
+
 HeadScanner::State HeadScanner::fail(ProxyReason reason, std::string detail) {
   if (kind_ == MessageKind::response) reason = ProxyReason::upstream_bad_response;
   error_ = ProxyError{reason, std::move(detail), {}};
@@ -72,6 +82,7 @@ void HeadScanner::reset() {
   line_ = 0;
   searched_ = 0;
   fields_ = 0;
+  field_count_ = 0;
 }
 
 std::size_t count_leading_empty_lines(std::string_view bytes) {

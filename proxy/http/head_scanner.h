@@ -34,11 +34,13 @@ class HeadScanner {
   // In a response every reason is upstream_bad_response.
   State fail(ProxyReason reason, std::string detail);
   State check_limits(std::string_view bytes, std::size_t line_end);
+  State count_field();
 
   MessageKind kind_;
   std::size_t line_ = 0;      // where the current line begins
   std::size_t searched_ = 0;  // no LF between line_ and here
   std::size_t fields_ = 0;    // where the first field line begins; 0 while in the start line
+  std::size_t field_count_ = 0;
   ProxyError error_;
 };
 

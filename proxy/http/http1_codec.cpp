@@ -46,13 +46,16 @@ class HeadCollector {
     }
   }
 
-  // After the last field: marks those that the Connection field names (RFC 9110, section 7.6.1).
-  void mark_hop_by_hop() {
-    if (!names_fields_) return;
+  // After the last field: marks those that the Connection field names (RFC 9110, section 7.6.1). False: it
+  // lists too many.
+  bool mark_hop_by_hop() {
+    if (options_ > kMaxConnectionOptions) return false;
+    if (!names_fields_) return true;
     for (const Field& field : fields_) {
       if (field.id == FieldId::connection)
         for_each_list_element(field.value, [this](auto name) { mark(name); });
     }
+    return true;
   }
 
   const FramingFields& framing() const { return framing_; }
@@ -60,6 +63,7 @@ class HeadCollector {
  private:
   void add_connection(std::string_view value) {
     for_each_list_element(value, [this](std::string_view option) {
+      ++options_;
       if (equals_ignoring_case(option, "close")) {
         connection_.close = true;
       } else if (equals_ignoring_case(option, "keep-alive")) {
@@ -82,7 +86,8 @@ class HeadCollector {
   std::vector<Field>& fields_;
   ConnectionOptions& connection_;
   FramingFields framing_;
-  bool names_fields_ = false;
+  std::size_t options_ = 0;    // elements of all Connection fields
+  bool names_fields_ = false;  // one of them names a field
 };
 
 // Feeds Beast's parser exactly one head. Bodies never pass through it.
@@ -134,6 +139,11 @@ class Parser final : public beast::http::basic_parser<is_request> {
 
 ProxyError bad(std::string detail) {
   return ProxyError{ProxyReason::bad_request, std::move(detail), {}};
+}
+
+ProxyError too_many_options(ProxyReason reason) {
+  return ProxyError{
+      reason, "the connection field lists more than " + std::to_string(kMaxConnectionOptions) + " options", {}};
 }
 
 ProxyError describe(const error_code& code) {
@@ -192,7 +202,7 @@ std::optional<ProxyError> parse_request_head(std::string_view head, RequestHead&
   Parser<true> parser(collector, &out, nullptr);
   error_code error;
   if (!parser.parse(head, error)) return describe(error);
-  collector.mark_hop_by_hop();
+  if (!collector.mark_hop_by_hop()) return too_many_options(ProxyReason::bad_request);
   if (auto wrong = collector.framing().request_shape(out.version, out.body)) return wrong;
   if (auto wrong = read_request_fields(out)) return wrong;
   RequestTarget target;
@@ -214,7 +224,7 @@ std::optional<ProxyError> parse_response_head(std::string_view head, bool head_r
   }
   if (out.status < 100 || out.status > 599)
     return ProxyError{ProxyReason::upstream_bad_response, "the status is not between 100 and 599", {}};
-  collector.mark_hop_by_hop();
+  if (!collector.mark_hop_by_hop()) return too_many_options(ProxyReason::upstream_bad_response);
   out.content_length = collector.framing().length();
   return collector.framing().response_shape(out.status, head_request, out.body);
 }

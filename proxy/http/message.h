@@ -13,6 +13,10 @@ namespace hedge::proxy::http {
 // response).
 inline constexpr std::size_t kMaxStartLineBytes = 16U << 10;
 inline constexpr std::size_t kMaxFieldBytes = 64U << 10;
+// Over it: 431 (502). No program sends as many; each costs more than its bytes.
+inline constexpr std::size_t kMaxFields = 1000;
+// Elements of the Connection field: each is compared with every field's name. Over it: 400 (502).
+inline constexpr std::size_t kMaxConnectionOptions = 64;
 
 // The fields that the edge treats specially; every other one is `other` and passes as it is.
 enum class FieldId : std::uint8_t {

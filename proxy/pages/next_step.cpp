@@ -30,14 +30,14 @@ NextStep step_for_reason(const ErrorReport& report) {
   switch (report.error.reason) {
     case ProxyReason::route_unknown:
       return {"hedge route ls",
-              "hedge create BRANCH makes a worktree with a hostname; hedge route add registers one by hand."};
+              "a worktree gets its hostname from hedge create BRANCH, anything else from hedge route add"};
     case ProxyReason::stack_starting:
       return {"hedge list", ""};
     case ProxyReason::container_stopped:
       return {owned ? "hedge up " + worktree : "", ""};
     case ProxyReason::upstream_unresolved:
       if (owned)
-        return {"hedge up " + worktree, "If the worktree is gone, hedge gc removes what is left of it."};
+        return {"hedge up " + worktree, "if the worktree is gone, hedge gc removes what is left of it"};
       return {is_plain_word(report.host) ? "hedge route rm " + std::string(report.host) : "", ""};
     case ProxyReason::upstream_refused:
     case ProxyReason::upstream_closed:
@@ -62,7 +62,7 @@ NextStep next_step(const ErrorReport& report) {
     if (step.command.empty() || !is_stack || report.worktree.empty()) {
       step.command = fix;
     } else if (step.advice.empty()) {
-      step.advice = "For this container alone: " + fix;
+      step.advice = "for this container alone: " + fix;
     }
   } else if (!fix.empty()) {
     step.advice = fix;

@@ -27,8 +27,10 @@ EdgeSettings worker_settings(const config::EdgeConfig& edge, const EdgeLimits& l
   return settings;
 }
 
-ListenPlan listen_plan(const config::EdgeConfig& edge) {
+ListenPlan listen_plan(const config::EdgeConfig& edge, const RememberedPorts& remembered) {
   ListenPlan plan;
+  plan.plain_ports.remembered = remembered.plain;
+  plan.tls_ports.remembered = remembered.tls;
   plan.plain = edge.http;
   plan.tls = edge.https;
   // A file that gives only one kind listens on that alone.

@@ -9,14 +9,15 @@
 #include "proxy/control/control_thread.h"
 #include "proxy/edge_server.h"
 #include "proxy/listening_sockets.h"
+#include "proxy/remembered_ports.h"
 #include "router/edge_settings.h"
 
 namespace hedge::proxy {
 
 // What the workers need of the settings.
 EdgeSettings worker_settings(const config::EdgeConfig& edge, const EdgeLimits& limits);
-// Where they listen.
-ListenPlan listen_plan(const config::EdgeConfig& edge);
+// Where they listen. `remembered`: of the last start, for where the standard ports are forbidden.
+ListenPlan listen_plan(const config::EdgeConfig& edge, const RememberedPorts& remembered = {});
 
 // The names of settings that differ and take effect only in a new process.
 std::vector<std::string> settings_for_a_new_process(const config::EdgeConfig& in_use,

@@ -9,7 +9,6 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "base/file_lock.h"
 #include "base/text.h"
 
 namespace hedge::proxy {
@@ -98,8 +97,8 @@ Result<void> Takeover::receive_items() {
     } else if (const auto* control = std::get_if<HandedControl>(&*item)) {
       Result<std::vector<UniqueFd>> descriptors = reader_.take_descriptors(2);
       if (!descriptors) return std::move(descriptors).error();
-      control_.emplace(ControlSocket::adopt(control->path, FileLock::adopt(std::move((*descriptors)[1])),
-                                            std::move((*descriptors)[0])));
+      control_.emplace(
+          ControlSocket::adopt(control->path, std::move((*descriptors)[1]), std::move((*descriptors)[0])));
     } else {
       break;
     }

@@ -1,7 +1,6 @@
 #include "proxy/upstream/upstream_pools.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "proxy/upstream/connector.h"
@@ -14,17 +13,6 @@ using Now = std::chrono::steady_clock;
 
 std::chrono::microseconds since(Now::time_point start) {
   return std::chrono::duration_cast<std::chrono::microseconds>(Now::now() - start);
-}
-
-// The part of an upstream that differs within its kind.
-std::pair<std::string_view, std::uint16_t> parts(const router::Upstream& upstream) noexcept {
-  if (const auto* tcp = std::get_if<router::TcpUpstream>(&upstream)) return {tcp->ip, tcp->port};
-  if (const auto* dns = std::get_if<router::DnsUpstream>(&upstream)) return {dns->name, dns->port};
-  if (const auto* docker = std::get_if<router::DockerUpstream>(&upstream))
-    return {docker->selector, docker->port};
-  if (const auto* local = std::get_if<router::UnixUpstream>(&upstream))
-    return {local->path, std::uint16_t{0}};
-  return {};
 }
 
 }  // namespace
@@ -99,15 +87,6 @@ void UpstreamLease::drop() noexcept {
 
 // --- UpstreamPools ---
 
-std::size_t UpstreamPools::Hash::operator()(const router::Upstream& upstream) const noexcept {
-  const auto [text, port] = parts(upstream);
-  return std::hash<std::string_view>()(text) ^ (std::size_t{port} << 3U) ^ upstream.index();
-}
-
-bool UpstreamPools::Equal::operator()(const router::Upstream& a, const router::Upstream& b) const noexcept {
-  return a.index() == b.index() && parts(a) == parts(b);
-}
-
 UpstreamPools::UpstreamPools(Reactor& reactor, Resolver& resolver, Connector& connector,
                              std::chrono::milliseconds idle_limit)
     : reactor_(reactor), resolver_(resolver), connector_(connector), idle_limit_(idle_limit) {}
@@ -136,7 +115,7 @@ UpstreamLease UpstreamPools::take_idle(const Known& known) {
 UpstreamLease UpstreamPools::try_lease(const router::Route& route) {
   // lease() says that it is not spoken.
   if (route.protocol != router::Protocol::http1) return {};
-  const auto found = known_.find(route.upstream);
+  const auto found = known_.find(UpstreamKeyView{route.upstream, route.protocol});
   if (found == known_.end() || reactor_.now() >= found->second.fresh_until) return {};
   return take_idle(found->second);
 }
@@ -164,7 +143,7 @@ Task<std::optional<LeaseResult>> UpstreamPools::lease_once(const router::Route& 
   Resolution resolution = co_await resolver_.resolve(route.upstream);
   timings.resolve = since(start);
   if (auto* error = std::get_if<ProxyError>(&resolution.answer)) {
-    const auto last = known_.find(route.upstream);
+    const auto last = known_.find(UpstreamKeyView{route.upstream, route.protocol});
     // Nobody said that the upstream is gone; a connection that stands is better knowledge than that.
     if (kind == LeaseKind::any && last != known_.end() && resolution.is_silence) {
       UpstreamLease lease = take_idle(last->second);
@@ -172,9 +151,9 @@ Task<std::optional<LeaseResult>> UpstreamPools::lease_once(const router::Route& 
     }
     co_return LeaseResult(std::move(*error));
   }
-  Known& known = known_[route.upstream];
+  Known& known = known_[UpstreamKey{route.upstream, route.protocol}];
   known.upstream = std::get<ResolvedUpstreamPtr>(std::move(resolution.answer));
-  known.pool = &pool_of(known.upstream->identity);
+  known.pool = &pool_of(known.upstream->identity, route.protocol);
   known.fresh_until = resolution.fresh_until;
   if (kind == LeaseKind::any) {
     UpstreamLease lease = take_idle(known);
@@ -210,34 +189,36 @@ Task<std::optional<LeaseResult>> UpstreamPools::connect(router::Upstream upstrea
   co_return LeaseResult(std::move(lease));
 }
 
-UpstreamPool& UpstreamPools::pool_of(const std::string& identity) {
-  std::unique_ptr<UpstreamPool>& pool = pools_[identity];
+UpstreamPool& UpstreamPools::pool_of(const std::string& identity, router::Protocol protocol) {
+  std::unique_ptr<UpstreamPool>& pool = pools_[PoolKey{identity, protocol}];
   if (pool == nullptr) pool = std::make_unique<UpstreamPool>(identity);
   return *pool;
 }
 
 void UpstreamPools::retire(std::string_view identity) {
-  const auto found = pools_.find(identity);
-  if (found == pools_.end()) return;
-  ++found->second->retirements_;
-  found->second->idle_.clear();
-  for (auto& [upstream, known] : known_) {
-    if (known.pool != found->second.get()) continue;
+  // In whatever protocol.
+  for (auto& [key, pool] : pools_) {
+    if (key.identity != identity) continue;
+    ++pool->retirements_;
+    pool->idle_.clear();
+  }
+  for (auto& [key, known] : known_) {
+    if (known.pool->identity() != identity) continue;
     known.fresh_until = 0;
-    resolver_.forget(upstream);
+    resolver_.forget(key.upstream);
   }
 }
 
 void UpstreamPools::forget_docker_answers() {
   resolver_.forget_docker_answers();
-  for (auto& [upstream, known] : known_) {
-    if (std::holds_alternative<router::DockerUpstream>(upstream)) known.fresh_until = 0;
+  for (auto& [key, known] : known_) {
+    if (std::holds_alternative<router::DockerUpstream>(key.upstream)) known.fresh_until = 0;
   }
 }
 
 void UpstreamPools::sweep() {
   const Millis now = reactor_.now();
-  for (auto& [identity, pool] : pools_) {
+  for (auto& [key, pool] : pools_) {
     std::erase_if(pool->idle_, [now](const UpstreamPool::Idle& idle) {
       return idle.until <= now || idle.stream->is_readable();
     });
@@ -254,12 +235,12 @@ void UpstreamPools::forget_unused() {
 
 void UpstreamPools::close_idle() {
   closing_ = true;
-  for (auto& [identity, pool] : pools_) pool->idle_.clear();
+  for (auto& [key, pool] : pools_) pool->idle_.clear();
 }
 
 std::size_t UpstreamPools::idle() const noexcept {
   std::size_t count = 0;
-  for (const auto& [identity, pool] : pools_) count += pool->idle();
+  for (const auto& [key, pool] : pools_) count += pool->idle();
   return count;
 }
 

@@ -16,6 +16,7 @@
 #include "base/task.h"
 #include "proxy/proxy_error.h"
 #include "proxy/stream/socket_stream.h"
+#include "proxy/upstream/upstream_key.h"
 #include "proxy/upstream/upstream_source.h"
 #include "router/route.h"
 
@@ -33,7 +34,7 @@ struct LeaseTimings {
   std::chrono::microseconds connect{0};
 };
 
-// Idle connections to one identity, the newest last.
+// Idle connections to one identity in one protocol, the newest last.
 class UpstreamPool {
  public:
   explicit UpstreamPool(std::string identity) : identity_(std::move(identity)) {}
@@ -134,13 +135,6 @@ class UpstreamPools {
 
  private:
   friend class UpstreamLease;
-  // A route's upstream is looked up for every request, so by its parts and without making a text of them.
-  struct Hash {
-    std::size_t operator()(const router::Upstream& upstream) const noexcept;
-  };
-  struct Equal {
-    bool operator()(const router::Upstream& a, const router::Upstream& b) const noexcept;
-  };
   // The last good answer for an upstream and the pool that it leads to.
   struct Known {
     ResolvedUpstreamPtr upstream;
@@ -148,7 +142,7 @@ class UpstreamPools {
     Millis fresh_until = 0;
   };
 
-  UpstreamPool& pool_of(const std::string& identity);
+  UpstreamPool& pool_of(const std::string& identity, router::Protocol protocol);
   UpstreamLease take_idle(const Known& known);
   UpstreamLease lease_of(const Known& known, std::unique_ptr<SocketStream> stream);
   // Absent: the identity went away while it was connected to, and whoever has its address now may have
@@ -162,9 +156,8 @@ class UpstreamPools {
   Connector& connector_;
   std::chrono::milliseconds idle_limit_;
   bool closing_ = false;
-  // Of routes with the protocol http1: no other gets as far.
-  std::unordered_map<router::Upstream, Known, Hash, Equal> known_;
-  std::map<std::string, std::unique_ptr<UpstreamPool>, std::less<>> pools_;
+  std::unordered_map<UpstreamKey, Known, UpstreamKeyHash, UpstreamKeyEqual> known_;
+  std::map<PoolKey, std::unique_ptr<UpstreamPool>, PoolKeyLess> pools_;
 };
 
 }  // namespace hedge::proxy

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <type_traits>
+#include <utility>
 
 #include "base/result.h"
 
@@ -29,6 +31,37 @@ TEST(Error, TakesTheIdentifierOfItsCauseWhenItHasNone) {
   Error low = Error(ErrorKind::conflict, "taken").with_id("route_conflict");
   const Error error = Error(ErrorKind::io, "cannot publish").with_cause(std::move(low));
   EXPECT_EQ(error.id(), "route_conflict");
+}
+
+// Tells when it is gone.
+class Watched {
+ public:
+  explicit Watched(bool& gone) : gone_(&gone) {}
+  Watched(Watched&& other) noexcept : gone_(std::exchange(other.gone_, nullptr)) {}
+  Watched& operator=(Watched&&) = delete;
+  ~Watched() {
+    if (gone_ != nullptr) *gone_ = true;
+  }
+
+ private:
+  bool* gone_;
+};
+
+TEST(Result, WhatAResultThatIsPassedByHoldsOutlivesIt) {
+  bool gone = false;
+  const auto make = [&gone]() -> Result<Watched> { return Watched(gone); };
+  {
+    const auto& held = *make();  // as a loop over `*make()` holds what it goes through
+    static_cast<void>(held);
+    EXPECT_FALSE(gone);
+  }
+  EXPECT_TRUE(gone);
+  gone = false;
+  const auto& by_name = make().value();
+  static_cast<void>(by_name);
+  EXPECT_FALSE(gone);
+  static_assert(!std::is_reference_v<decltype(std::declval<Result<int>>().error())>);
+  static_assert(!std::is_reference_v<decltype(std::declval<Result<void>>().error())>);
 }
 
 TEST(Result, HoldsAValueOrAnError) {

@@ -1,7 +1,10 @@
 #include "base/sqlite.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <thread>
@@ -19,6 +22,22 @@ Database open(const std::filesystem::path& path) {
   auto database = Database::open(path, OpenMode::read_write_create, Durability::full, std::chrono::milliseconds(50));
   EXPECT_TRUE(database) << database.error().to_string();
   return std::move(database).value();
+}
+
+// As another process sees it; a process is never told of its own locks.
+bool holds_a_lock(const std::filesystem::path& path) {
+  const pid_t asker = ::fork();
+  if (asker == 0) {
+    const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    const bool asked = fd >= 0 && ::fcntl(fd, F_GETLK, &lock) == 0;
+    ::_exit(asked && lock.l_type != F_UNLCK ? 0 : 1);
+  }
+  int status = 1;
+  ::waitpid(asker, &status, 0);
+  return status == 0;
 }
 
 TEST(Sqlite, CreatesItsFileForTheOwnerAlone) {
@@ -100,6 +119,18 @@ TEST(Sqlite, IsOpenedByManyAtOnceThoughItIsNew) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(failures, 0);
+}
+
+// POSIX locks go when a process closes any descriptor of the file: another process would then be let in.
+TEST(Sqlite, OpeningAFileAgainLeavesTheLocksOfTheFirstConnection) {
+  const TemporaryDirectory directory;
+  Database first = open(directory / "db");
+  ASSERT_TRUE(first.execute("PRAGMA journal_mode=DELETE"));
+  ASSERT_TRUE(first.execute("BEGIN IMMEDIATE"));
+  ASSERT_TRUE(holds_a_lock(directory / "db"));
+  static_cast<void>(Database::open(directory / "db", OpenMode::read_write_create, Durability::full,
+                                   std::chrono::milliseconds(0)));
+  EXPECT_TRUE(holds_a_lock(directory / "db"));
 }
 
 TEST(Sqlite, ReportsAFullDatabase) {

@@ -64,6 +64,32 @@ TEST(Subprocess, EndsTheWholeGroupAtTheLimit) {
   EXPECT_EQ(output.error().kind(), ErrorKind::timed_out);
 }
 
+// The leader obeys at once; what it started has the lock and ignores SIGTERM.
+TEST(Subprocess, EndsAlsoWhoInTheGroupIgnoresTheFirstSignal) {
+  const test::TemporaryDirectory directory;
+  auto lock = FileLock::acquire(directory / "lock", FileLock::Mode::exclusive, 0ms);
+  ASSERT_TRUE(lock);
+  CommandLine command = shell("trap '' TERM; sleep 999 & trap - TERM; sleep 999");
+  command.inherited = {lock->descriptor()};
+  command.limit = 500ms;
+  const auto output = run_command(command);
+  ASSERT_FALSE(output);
+  EXPECT_EQ(output.error().kind(), ErrorKind::timed_out);
+  lock = FileLock::acquire(directory / "other", FileLock::Mode::exclusive, 0ms);  // closes ours
+  EXPECT_TRUE(FileLock::acquire(directory / "lock", FileLock::Mode::exclusive, 30s)) << "free when all have ended";
+}
+
+TEST(Subprocess, GivesWhoInTheGroupOutlivesTheFirstTimeToEnd) {
+  const test::TemporaryDirectory directory;
+  CommandLine command = shell(
+      "(trap 'echo told > told; exit' TERM; touch ready; while :; do sleep 0.05; done) & "
+      "while [ ! -e ready ]; do sleep 0.05; done; exec sleep 999");
+  command.directory = directory / "";
+  command.limit = 1s;
+  ASSERT_FALSE(run_command(command));
+  EXPECT_TRUE(path_exists(directory / "told") || !path_exists(directory / "ready"));
+}
+
 TEST(Subprocess, DoesNotWaitForAGrandchildThatKeepsThePipesOpen) {
   CommandLine command = shell("sleep 20 & echo done");
   const auto before = std::chrono::steady_clock::now();

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <string_view>
+
 #include "base/clock.h"
 #include "base/digest.h"
 
@@ -32,6 +35,19 @@ TEST(Text, MakesHostileBytesHarmless) {
   EXPECT_EQ(printable("a\r\n\x1b[1m\""), "a\\x0d\\x0a\\x1b[1m\\\"");
   EXPECT_EQ(printable(std::string(300, 'x')).size(), 203U);
   EXPECT_EQ(escape_html("<a href='x'>&\""), "&lt;a href=&#39;x&#39;&gt;&amp;&quot;");
+}
+
+TEST(Text, KnowsWhereUtf8Ends) {
+  for (const std::string_view whole : {"", "plain", "\xc3\xa4", "\xe2\x82\xac", "\xed\x9f\xbf", "\xee\x80\x80",
+                                       "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf", "a\xc2\x80z"}) {
+    EXPECT_EQ(utf8_prefix(whole), whole.size()) << to_hex(whole);
+  }
+  for (const std::string_view wrong :
+       {"\x80", "\xbf", "\xc0\x80", "\xc1\xbf", "\xc3", "\xc3z", "\xe0\x9f\xbf", "\xe2\x82", "\xe2\x82z",
+        "\xed\xa0\x80", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xf0\x90\x80", "\xfe", "\xff"}) {
+    EXPECT_EQ(utf8_prefix(wrong), 0U) << to_hex(wrong);
+    EXPECT_EQ(utf8_prefix("ok" + std::string(wrong) + "ok"), 2U) << to_hex(wrong);
+  }
 }
 
 TEST(Text, TrimsAndReplaces) {

@@ -1,5 +1,6 @@
 """Worktrees as Compose stacks with PostgreSQL: the whole job, with both generations of Compose."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -137,6 +138,46 @@ class ComposeWorld(unittest.TestCase):
         self.hedge.run("-C", alpha["workspace"]["path"], "up")
         self.assertEqual(self.ask(alpha, "/whoami").json()["worktree"], alpha["workspace"]["slug"])
 
+    def effective_environment(self, compose: Path) -> None:
+        """What `env` prints, `run` has inside the container, and the database there is the worktree's own."""
+        self.start(compose)
+        alpha = self.create(ALPHA)
+        path = alpha["workspace"]["path"]
+        self.assertEqual(self.check(alpha, "env.effective")["status"], "pass")
+        variables = json.loads(self.hedge.run("-C", path, "env", "--json").stdout)
+        names = alpha["data"]["database"]
+        self.assertTrue(variables["DATABASE_URL"].endswith("/" + names["app"]), names)
+        self.assertTrue(variables["TEST_DATABASE_URL"].endswith("/" + names["test"]), names)
+        inside = self.hedge.run("-C", path, "run", "-s", "app", "--", "/usr/bin/env").stdout.splitlines()
+        for name, value in variables.items():
+            self.assertIn(f"{name}={value}", inside)
+        self.hedge.run("-C", path, "run", "-s", "app", "--", "/usr/bin/python3", "-m", "shop", "migrate", "--check")
+
+        config = Path(path) / "hedge.toml"
+        config.write_text(config.read_text("utf-8").replace("[env.variables]", '[env.variables]\nADDED = "later"'), "utf-8")
+        told = self.hedge.contract("-C", path, "verify", expect=3)
+        self.assertEqual(self.check(told, "stack.running")["status"], "fail", "it was started without that variable")
+        self.assertEqual(self.hedge.contract("-C", path, "create")["status"], "ready")
+        self.assertEqual(self.hedge.run("-C", path, "run", "-s", "app", "--", "/usr/bin/printenv", "ADDED").stdout, "later\n")
+
+        self._replace_container(DATABASE_URL="postgresql://another")
+        told = self.hedge.contract("-C", path, "verify", expect=3)
+        self.assertEqual(self.check(told, "env.effective")["error"], "env_not_effective", told)
+        self.assertNotIn("postgresql://another", json.dumps(told), "only the variable is named")
+
+    def _replace_container(self, **environment: str) -> None:
+        """In the place of the one container stands another, with its labels and with other variables."""
+        identity = self.docker.run("ps", "-q").strip()
+        labels = self.docker.inspect(identity)["Config"]["Labels"]
+        self.docker.run("rm", "-f", identity)
+        options = [f"--label={name}={value}" for name, value in labels.items()]
+        options += [f"--env={name}={value}" for name, value in environment.items()]
+        self.docker.run("run", "-d", "--network", NETWORK, *options, "shop", "sleep", "600")
+
+    @staticmethod
+    def check(contract: dict, name: str) -> dict:
+        return next(check for check in contract["checks"] if check["id"] == name)
+
 
 class ComposeV1(ComposeWorld):
     def test_two_worktrees_live_and_end_side_by_side(self):
@@ -150,6 +191,9 @@ class ComposeV1(ComposeWorld):
 
 
 class ComposeV2(ComposeWorld):
+    def test_D19_the_environment_that_is_told_is_what_the_container_has(self):
+        self.effective_environment(compose_tools.v2())
+
     def test_two_worktrees_live_and_end_side_by_side(self):
         self.whole_job(compose_tools.v2())
 

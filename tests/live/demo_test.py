@@ -21,11 +21,11 @@ class Demo(unittest.TestCase):
         self.directory = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="hedge-live-")))
         self.output = self.directory / "output"
 
-    def _start(self, **options) -> subprocess.Popen:
+    def _start(self, temporary: str = "", **options) -> subprocess.Popen:
         environment = {name: os.environ[name] for name in ("PATH", "HEDGE_BINARY")}
         with open(self.output, "wb") as output:
             return subprocess.Popen(
-                [DEMO], env={**environment, "HOME": str(self.directory), "TMPDIR": str(self.directory)}, cwd=self.directory,
+                [DEMO], env={**environment, "HOME": str(self.directory), "TMPDIR": temporary or str(self.directory)}, cwd=self.directory,
                 stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True, **options)
 
     def _said(self) -> str:
@@ -60,6 +60,12 @@ class Demo(unittest.TestCase):
         bounded_wait.until(lambda: "What one writes" in self._said() or process.poll() is not None, 120, "the demo is busy")
         os.killpg(process.pid, number)
         self.assertEqual(process.wait(60), status, self._said())
+        self._expect_nothing_left()
+
+    def test_whatever_the_temporary_directory_is_called_nothing_is_left(self):
+        process = self._start(f"{self.directory}/")
+        process.wait(240)
+        self.assertEqual(process.returncode, 0, self._said())
         self._expect_nothing_left()
 
     def test_an_interrupt_leaves_nothing(self):

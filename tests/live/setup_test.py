@@ -144,6 +144,36 @@ class Setup(unittest.TestCase):
         self.assertEqual(process.returncode, 130)
         self.assertEqual(POLICY.read_text(encoding="utf-8"), "#!/bin/sh\nexit 0\n")
 
+    def test_a_killed_install_does_not_keep_services_from_starting_for_good(self):
+        for own in (None, "#!/bin/sh\nexit 0\n"):
+            POLICY.unlink(missing_ok=True)
+            if own is not None:
+                POLICY.write_text(own, encoding="utf-8")
+            (self.directory / "installing").unlink(missing_ok=True)
+            self._absent("cmake")
+            self._command("apt-get", APT, during="exec sleep 60")
+            process = self._start()
+            bounded_wait.until((self.directory / "installing").exists, 20, "the install runs")
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate(timeout=20)
+            self._command("apt-get", APT, during="")
+            self.assertEqual(self._run()[0], 0)
+            self.assertEqual(POLICY.read_text(encoding="utf-8") if POLICY.exists() else None, own)
+            (self.directory / "installed").write_text("", encoding="utf-8")
+
+    def test_two_runs_at_once_wait_for_each_other(self):
+        own = "#!/bin/sh\nexit 0\n"
+        POLICY.write_text(own, encoding="utf-8")
+        self._absent("cmake")
+        self._command("apt-get", APT, during=f'while [ ! -e "{self.directory}/go" ]; do sleep 0.05; done')
+        first, second = self._start(), self._start()
+        bounded_wait.until((self.directory / "installing").exists, 20, "one of them installs")
+        (self.directory / "go").touch()
+        for process in (first, second):
+            output, _ = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 0, output)
+        self.assertEqual(POLICY.read_text(encoding="utf-8"), own)
+
     def test_a_level_that_does_not_exist_is_a_usage_error(self):
         status, output = self._run("everything")
         self.assertEqual(status, 2)

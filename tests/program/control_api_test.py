@@ -68,7 +68,10 @@ class OpenApi(EdgeWorld):
         self.api.ask("GET", "/v1/metrics", 200)
         self.api.ask("GET", "/v1/activity", 200)
         self.api.ask("POST", "/v1/refresh", 200)
-        self.api.seen.add(("/v1/events", "get", "200"))  # a test of its own
+        self.api.ask("POST", "/v1/takeover", 426)
+        # Tests of their own ask for these: Events here, takeover_test and service_manager_test.
+        self.api.seen |= {("/v1/events", "get", "200"), ("/v1/takeover", "post", "101"), ("/v1/takeover", "post", "409"),
+                          ("/v1/takeover", "post", "503")}
 
     def ask_for_routes(self):
         self.assertEqual(self.put("Alpha.LOCALHOST", "alpha")["host"], "alpha.localhost")

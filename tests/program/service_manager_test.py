@@ -11,8 +11,10 @@ from pathlib import Path
 from program_world import ProgramWorld, prepare
 from support import bounded_wait
 from support.child_process import ChildProcess
+from support.control_api import ControlApi
 
 __all__ = ["prepare", "SocketActivation", "UnitFiles"]
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs/control-api.yaml"
 UNITS = Path(__file__).resolve().parents[2] / "config/systemd"
 
 
@@ -79,7 +81,9 @@ class SocketActivation(ProgramWorld):
         edge = self.activate([plain], "http", ("--config", settings))
         self.notified.recv(1000)
         edge.send_signal(signal.SIGHUP)
-        bounded_wait.until(lambda: "settings file read again" in edge.log(), 20, "the file was read again")
+        api = ControlApi(DOCUMENT, Path((self.hedge.state / "edge-control").read_text().strip()))
+        done = 'hedge_reloads_total{result="ok"} 1'
+        bounded_wait.until(lambda: done in api.ask("GET", "/v1/metrics", 200), 20, "the file was read again")
         self.assertEqual([one["port"] for one in self.json("edge", "status")["listeners"]], [plain.getsockname()[1]])
         self.assertEqual(self.status_of(plain.getsockname()[1]), b"HTTP/1.1 404 Not Found")
 

@@ -148,6 +148,21 @@ class Worktrees(ShopWorld):
         self.assertTrue(told["changes"])
         self.assertTrue((self.directory / "shop.feature-login").exists())
 
+    def test_a_dry_run_of_destroy_refuses_what_destroy_refuses_and_lists_the_ignored_files(self):
+        self.contract("create", "feature/login", expect=3)
+        path = self.directory / "shop.feature-login"
+        told = self.contract("destroy", "feature/login", "--dry-run")
+        ignored = next(warning for warning in told["warnings"] if warning["id"] == "ignored_removed")
+        self.assertIn(".env.hedge", ignored["text"])
+        (path / "new file.txt").write_text("new", encoding="utf-8")
+        told = self.contract("destroy", "feature/login", "--dry-run", expect=4)
+        self.assertEqual(told["error"]["id"], "unsaved_work")
+        self.assertIn("new file.txt", json.dumps(told["error"]))
+        told = self.contract("destroy", "feature/login", "--dry-run", "--discard")
+        self.assertIn("recovery_kept", [warning["id"] for warning in told["warnings"]])
+        self.assertEqual(self.git("for-each-ref", "refs/hedge"), "")
+        self.assertTrue((path / "new file.txt").exists())
+
     def test_gc_removes_what_is_left_of_a_directory_that_was_deleted(self):
         self.hedge.start_edge()
         told = self.create("feature/login")

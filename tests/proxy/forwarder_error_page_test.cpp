@@ -81,7 +81,7 @@ TEST(ErrorPages, EscapeEverythingFromOutside) {
         "</style><em>", "</code></pre><i>", "javascript:alert(1)", "&lt;s&gt;&#60;s>"}) {
     for (int i = 0; i < static_cast<int>(ProxyReason::internal); ++i) {
       const std::string page = render_error_html(hostile_report(reason_at(i), attack));
-      for (const std::string_view tag : {"<script", "<img", "<b>'", "<u>", "<em>", "<i>", "<s>", "\"><"})
+      for (const std::string_view tag : {"<script", "<img", "<b>'", "<u>", "<em>", "<i>", "<s>", "\"'><"})
         EXPECT_EQ(page.find(tag), std::string::npos) << tag << " after " << attack << "\n" << page;
       EXPECT_EQ(page.find("href=\"javascript:"), std::string::npos);
     }
@@ -145,10 +145,13 @@ TEST(ErrorPages, ShowAsManyHostsAsThereIsRoomForAndCountTheRest) {
   ErrorReport report = report_of(ProxyReason::route_unknown);
   report.known_hosts.assign(hosts.begin(), hosts.end());
   report.known_hosts_total = 250;
+  report.port = 8443;
   const std::string page = render_error_html(report);
   std::size_t shown = 0;
   while (shown < hosts.size() && page.find(hosts[shown]) != std::string::npos) ++shown;
   EXPECT_GT(shown, 10U);
+  EXPECT_NE(page.find("href=\"//" + hosts.front() + ":8443/\""), std::string::npos)
+      << "on the port of the request";
   EXPECT_NE(page.find("and " + std::to_string(250 - shown) + " more"), std::string::npos) << shown;
   EXPECT_LE(page.size(), kMostPageBytes);
 }
@@ -173,7 +176,7 @@ TEST(NextSteps, StartAWorktreesWholeStackRatherThanOneContainer) {
   ErrorReport report = report_of(ProxyReason::container_stopped);
   report.error.fix = "docker start wt-alpha-app";
   EXPECT_EQ(next_step(report).command, "hedge up alpha");
-  EXPECT_EQ(next_step(report).advice, "For this container alone: docker start wt-alpha-app");
+  EXPECT_EQ(next_step(report).advice, "for this container alone: docker start wt-alpha-app");
   report.worktree = {};
   EXPECT_EQ(next_step(report).command, "docker start wt-alpha-app");
 }

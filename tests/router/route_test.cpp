@@ -82,6 +82,8 @@ TEST(ParseUpstream, RefusesEverythingElseAndNamesThePlace) {
       {"docker:a=b,c:80", "no value at character 12"},
       {"docker:=b:80", "character 8"},
       {"docker:a=b,,c=d:80", "character 12"},
+      {"docker:a=b,c=d\xff:80", "labels are UTF-8: another byte at character 15"},
+      {"docker:a=\xc3:80", "character 10"},
       {"docker:" + std::string(1025, 'a') + ":80", "character 1032"},
       {"dns::80", "host is missing"},
       {"dns:.:80", "host is missing"},

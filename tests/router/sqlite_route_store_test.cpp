@@ -164,6 +164,17 @@ TEST_F(SqliteRouteStoreTest, OneUnreadableRecordCostsOneRoute) {
   EXPECT_EQ(*store->remove("bad host", ""), true) << "an unreadable record can be removed";
 }
 
+TEST_F(SqliteRouteStoreTest, ALabelThatIsNotUtf8CostsItsRouteWhenItIsLoaded) {
+  const auto store = open();
+  for (const std::string host : {"a", "b"}) ASSERT_TRUE(store->put(route(host, "")));
+  run_sql("UPDATE routes SET upstream = CAST(x'646f636b65723a613dff3a3830' AS TEXT) WHERE host = 'a'");
+  const auto loaded = store->load_all();
+  ASSERT_TRUE(loaded);
+  EXPECT_EQ(hosts(*store), Hosts{"b"});
+  ASSERT_EQ(loaded->unreadable.size(), 1U);
+  EXPECT_NE(loaded->unreadable[0].reason.text().find("labels are UTF-8"), std::string::npos);
+}
+
 TEST_F(SqliteRouteStoreTest, ANewerFileIsReadAndNotWritten) {
   ASSERT_TRUE(open()->put(route("a", "")));
   run_sql("ALTER TABLE routes ADD COLUMN weight INTEGER; PRAGMA user_version = 2");
@@ -187,6 +198,22 @@ TEST_F(SqliteRouteStoreTest, AMissingDirectoryIsAnError) {
   const auto store = SqliteRouteStore::open(directory_ / "none/routes.db");
   ASSERT_FALSE(store);
   EXPECT_EQ(store.error().id(), "state_unreadable");
+}
+
+TEST_F(SqliteRouteStoreTest, AChangeWaitsForAnotherWriterAsLongAsItWasToldTo) {
+  constexpr std::chrono::milliseconds kNoWait{0};
+  ASSERT_TRUE(open()->put(route("a", "")));
+  auto impatient = SqliteRouteStore::open(path(), kNoWait);
+  ASSERT_TRUE(impatient) << impatient.error().to_string();
+  auto other = sqlite::Database::open(path(), sqlite::OpenMode::read_write_create, sqlite::Durability::normal);
+  ASSERT_TRUE(other && other->execute("BEGIN IMMEDIATE"));
+  const auto refused = (*impatient)->put(route("b", ""));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind(), ErrorKind::busy);
+  EXPECT_EQ(refused.error().id(), "busy");
+  EXPECT_EQ((*impatient)->remove("a", "").error().kind(), ErrorKind::busy);
+  ASSERT_TRUE(other->execute("COMMIT"));
+  EXPECT_TRUE((*impatient)->put(route("b", "")));
 }
 
 TEST_F(SqliteRouteStoreTest, TheFileIsPrivate) {

@@ -18,8 +18,20 @@ using World = std::map<std::string, std::string>;
 class Thing final : public Resource {
  public:
   Thing(World& world, std::string name, std::string owner,
-        const std::function<std::optional<Error>(const std::string&)>& fault, bool is_dark)
-      : world_(world), name_(std::move(name)), owner_(std::move(owner)), fault_(fault), is_dark_(is_dark) {}
+        const std::function<std::optional<Error>(const std::string&)>& fault, bool is_dark,
+        std::vector<std::string>& forgotten)
+      : world_(world),
+        name_(std::move(name)),
+        owner_(std::move(owner)),
+        fault_(fault),
+        is_dark_(is_dark),
+        forgotten_(forgotten) {}
+  bool lives_in_checkout() const override { return name_.starts_with("inside"); }
+  Result<void> forget() override {
+    if (auto error = fault_("forget " + name_)) return *error;
+    forgotten_.push_back(name_);
+    return {};
+  }
   std::string kind() const override { return "thing"; }
   std::string name() const override { return name_; }
   Result<Finding> check() override {
@@ -46,6 +58,7 @@ class Thing final : public Resource {
   std::string owner_;
   const std::function<std::optional<Error>(const std::string&)>& fault_;
   bool is_dark_;
+  std::vector<std::string>& forgotten_;
 };
 
 class ThingKind final : public ResourceKind {
@@ -59,11 +72,12 @@ class ThingKind final : public ResourceKind {
   Result<std::unique_ptr<Resource>> make(const ResourceSpec& spec,
                                          const WorktreeRecord& record) const override {
     const std::string place = spec.parameters == "{}" ? spec.name : spec.name + spec.parameters;
-    return std::unique_ptr<Resource>(std::make_unique<Thing>(world_, place, record.id, fault, is_dark));
+    return std::unique_ptr<Resource>(std::make_unique<Thing>(world_, place, record.id, fault, is_dark, forgotten));
   }
   bool is_same_thing(const ResourceSpec& recorded, const ResourceSpec& wanted) const override {
     return recorded.parameters == wanted.parameters;
   }
+  mutable std::vector<std::string> forgotten;
   bool is_dark = false;
   std::function<std::optional<Error>(const std::string&)> fault = [](const std::string&) {
     return std::optional<Error>();
@@ -214,6 +228,22 @@ TEST_F(RunnerTest, AServerThatIsDownLeavesADebtAndTheRestGoes) {
   kind_->fault = [](const std::string&) { return std::optional<Error>(); };
   EXPECT_TRUE(runner().remove_all(record_)->survivors.empty());
   EXPECT_TRUE(world_.empty());
+}
+
+TEST_F(RunnerTest, WhatLivedInACheckoutThatIsAnothersNowIsForgottenNotRemoved) {
+  ASSERT_TRUE(runner().converge_all(record_, {{"thing", "inside", "{}"}, {"thing", "outside", "{}"}}));
+  const auto report = runner().remove_all(record_, RemovalScope::outside_of_checkout);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(kind_->forgotten, std::vector<std::string>{"inside"});
+  EXPECT_EQ(world_, (World{{"inside", record_.id}}));
+  EXPECT_TRUE(entries().empty());
+}
+
+TEST_F(RunnerTest, WhatCannotBeForgottenKeepsItsEntry) {
+  ASSERT_TRUE(runner().converge(record_, {"thing", "inside", "{}"}));
+  kind_->fault = [](const std::string&) { return std::optional<Error>(Error(ErrorKind::io, "broke")); };
+  EXPECT_EQ(runner().remove_all(record_, RemovalScope::outside_of_checkout)->survivors.size(), 1U);
+  EXPECT_EQ(entries().size(), 1U);
 }
 
 TEST_F(RunnerTest, AnEntryOfAnUnknownKindIsASurvivorAndNotForgotten) {

@@ -58,6 +58,24 @@ TEST_F(SeedTest, CopiesTheIgnoredFilesThatTheIncludeFileNames) {
   EXPECT_FALSE(path_exists(outcome->record.path / "unignored"));
 }
 
+TEST_F(SeedTest, LeavesDatabaseFilesToTheDatabaseStep) {
+  manager_.config.database.engine = config::DatabaseEngine::sqlite;
+  manager_.config.database.source = "var/cache/dev.sqlite3";
+  manager_.config.database.test_source = "loose.local";
+  write_text(repository_ / ".worktreeinclude", "*.local*\n");
+  write_text(repository_ / ".git/info/exclude", "var/cache/\n*.local*\n");
+  const std::vector<std::string> databases{"var/cache/dev.sqlite3", "var/cache/dev.sqlite3-wal",
+                                           "var/cache/dev.sqlite3-journal", "loose.local", "loose.local-shm"};
+  for (const std::string& file : databases) write_text(repository_ / file, "torn");
+  write_text(repository_ / "var/cache/page", "cached");
+  write_text(repository_ / "other.local", "o");
+  const auto outcome = manager_.create(repository_, "x");
+  ASSERT_TRUE(outcome) << outcome.error().to_string();
+  EXPECT_EQ(read_text(outcome->record.path / "var/cache/page"), "cached");
+  EXPECT_EQ(read_text(outcome->record.path / "other.local"), "o");
+  for (const std::string& file : databases) EXPECT_FALSE(path_exists(outcome->record.path / file)) << file;
+}
+
 TEST_F(SeedTest, W27_ACopiedEnvironmentFileWithADeniedHostStopsTheRun) {
   write_text(repository_ / ".worktreeinclude", ".env\n*.local\n");
   write_text(repository_ / ".env", "A=1\nDATABASE_URL=postgres://db.PROD.example.com/main\n");

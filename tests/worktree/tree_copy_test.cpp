@@ -176,5 +176,48 @@ TEST_F(TreeCopyTest, TellsWhatItDid) {
   EXPECT_TRUE(report.summary().starts_with("copy, "));
 }
 
+// Larger than what the disk says to have; a reflink takes none of it.
+TEST_F(TreeCopyTest, D20_ADiskWithoutRoomIsToldBeforeTheCopyUnlessNoRoomIsNeeded) {
+  write(main() / "node_modules/a", std::string(100'000, 'a'));
+  write(main() / "node_modules/b", std::string(100'000, 'b'));
+  const auto can_reflink = copy_tree(copy());
+  ASSERT_TRUE(can_reflink);
+  fs::remove_all(worktree() / "node_modules");
+  TreeCopy wanted = copy();
+  wanted.space = [](const fs::path&) { return std::optional<std::uint64_t>(105'000); };
+  const auto report = copy_tree(wanted);
+  if (can_reflink->reflinked == 2) {
+    ASSERT_TRUE(report) << report.error().to_string();
+    return;
+  }
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().id(), "disk_full");
+  EXPECT_NE(report.error().text().find("needed"), std::string::npos) << report.error().to_string();
+  EXPECT_TRUE(fs::is_empty(worktree())) << "nothing half-made is left";
+}
+
+TEST_F(TreeCopyTest, D20_NotEvenOneFileIsBegunForWhichThereIsNoRoom) {
+  write(main() / "node_modules/a", std::string(100'000, 'a'));
+  TreeCopy wanted = copy();
+  wanted.space = [](const fs::path&) { return std::optional<std::uint64_t>(10); };
+  const auto report = copy_tree(wanted);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().id(), "disk_full");
+  EXPECT_TRUE(fs::is_empty(worktree()));
+}
+
+TEST_F(TreeCopyTest, LeavesOutWhatIsExcludedAndSaysSo) {
+  write(main() / "node_modules/keep", "k");
+  write(main() / "node_modules/sub/leave", "l");
+  TreeCopy wanted = copy();
+  wanted.excluded = {"node_modules/sub/leave"};
+  const auto report = copy_tree(wanted);
+  ASSERT_TRUE(report) << report.error().to_string();
+  EXPECT_TRUE(path_exists(worktree() / "node_modules/keep"));
+  EXPECT_TRUE(path_exists(worktree() / "node_modules/sub"));
+  EXPECT_FALSE(path_exists(worktree() / "node_modules/sub/leave"));
+  EXPECT_EQ(report->skipped, std::vector<std::string>{"node_modules/sub/leave"});
+}
+
 }  // namespace
 }  // namespace hedge::worktree

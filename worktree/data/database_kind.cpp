@@ -7,6 +7,7 @@
 #include "config/project_config.h"
 #include "worktree/data/postgres.h"
 #include "worktree/data/sqlite_data.h"
+#include "worktree/data/sqlite_files.h"
 #include "worktree/parameters.h"
 
 namespace hedge::worktree {
@@ -16,12 +17,6 @@ using Json = nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr const char* kSecret = "postgres";
-
-std::string test_source_of(const config::DatabaseConfig& database) {
-  if (database.test_source) return *database.test_source;
-  const fs::path source(database.source);
-  return (source.parent_path() / (source.stem().string() + "_test" + source.extension().string())).string();
-}
 
 std::string admin_url_of(const config::DatabaseConfig& database, const Environment& environment) {
   const auto given = environment.find(database.admin_url_variable);

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "worktree/data/pg_space.h"
 #include "worktree/data/postgres_database.h"
 
 namespace hedge::worktree {
@@ -125,6 +126,7 @@ class Refresh {
       return Error(ErrorKind::not_found, "the database " + spec_.source + " does not exist")
           .with_id("golden_source_missing");
     }
+    if (auto room = require_space_for_copy(admin_, spec_.admin, spec_.source, spec_.space); !room) return room;
     // Subscriptions would make the copy take the original's changes away.
     const auto dumped =
         run_tool({"pg_dump", "-w", "-Fc", "--no-owner", "--no-subscriptions", "--no-publications",

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "base/subprocess.h"
 #include "worktree/data/pg_connection.h"
+#include "worktree/free_space.h"
 
 namespace hedge::worktree {
 
@@ -20,6 +21,7 @@ struct GoldenSpec {
   std::filesystem::path scratch;             // a directory of our own (0700), for the dump
   Environment environment;                   // the caller's
   std::chrono::milliseconds limit{1800000};  // of the dump, and of the restore
+  SpaceProbe space = free_bytes;
 };
 
 struct GoldenFacts {

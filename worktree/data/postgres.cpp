@@ -105,6 +105,7 @@ ClonePlan PostgresData::clone_plan(const std::string& name) const {
   plan.golden = spec_.golden.name;
   plan.golden_owner = spec_.golden.role();
   plan.source = spec_.golden.source;
+  plan.space = spec_.golden.space;
   return plan;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "worktree/data/pg_space.h"
 
 namespace hedge::worktree {
 namespace {
@@ -106,7 +107,10 @@ Result<void> take_over_objects(const PgTarget& target, const ClonePlan& plan) {
       quote_literal(plan.owner) + "); END IF; END $$");
 }
 
-Result<void> create(PgConnection& admin, const ClonePlan& plan) {
+Result<void> create(PgConnection& admin, const PgTarget& target, const ClonePlan& plan) {
+  if (!plan.golden.empty()) {
+    if (auto room = require_space_for_copy(admin, target, plan.golden, plan.space); !room) return room;
+  }
   const std::string origin = plan.golden.empty() ? "template0" : plan.golden;
   return admin.execute("CREATE DATABASE " + quote_identifier(plan.name) + " OWNER " +
                            quote_identifier(plan.owner) + " TEMPLATE " + quote_identifier(origin),
@@ -206,7 +210,7 @@ Result<bool> ensure_database(PgConnection& admin, const PgTarget& target, const 
     }
     if ((*present)->tag == plan.tag && (*present)->owner == plan.owner && !(*present)->public_may_connect)
       return false;
-  } else if (auto made = create(admin, plan); !made) {
+  } else if (auto made = create(admin, target, plan); !made) {
     return std::move(made).error().with_context("create database " + plan.name);
   }
   auto finished = finish(admin, target, plan);

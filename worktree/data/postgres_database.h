@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "worktree/data/pg_connection.h"
+#include "worktree/free_space.h"
 
 namespace hedge::worktree {
 
@@ -45,6 +46,7 @@ struct ClonePlan {
   std::string golden;        // template; empty: an empty database
   std::string golden_owner;  // the role that owns the objects in it
   std::string source;        // whose settings and ACL are re-applied; empty: none
+  SpaceProbe space = free_bytes;
 };
 // Makes the database or finishes one that a killed run left half-made. The tag is written last. False: it was
 // there, complete. Errors: conflict `ownership_conflict`; no_space `disk_full` (and nothing half-made is

@@ -1,24 +1,43 @@
 #include "worktree/data/sqlite_data.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <system_error>
 
 #include "base/file.h"
 #include "base/sqlite.h"
+#include "worktree/data/file_identity.h"
+#include "worktree/data/sqlite_files.h"
 
 namespace hedge::worktree {
 namespace fs = std::filesystem;
 
 namespace {
 
-// What SQLite keeps beside a database.
-constexpr const char* kCompanions[] = {"-wal", "-shm", "-journal"};
+fs::path unfinished_path(const fs::path& file) {
+  return file.string() + ".hedge-new";
+}
 
-// A database that is whole or absent, whenever this process is killed: made beside its place, then moved
-// there.
-Result<void> make_database(const fs::path& source, const fs::path& target) {
-  if (auto ready = ensure_directory(target.parent_path()); !ready) return ready;
-  const fs::path temporary = target.string() + ".hedge-new";
+Result<void> remove_companions(const fs::path& file) {
+  for (const char* companion : kSqliteCompanions) {
+    if (auto removed = remove_file(file.string() + companion); !removed) return removed;
+  }
+  return {};
+}
+
+// With its log, which the copy takes in.
+std::uint64_t size_of(const fs::path& database) {
+  std::uint64_t bytes = 0;
+  for (const fs::path& file : {database, fs::path(database.string() + "-wal")}) {
+    std::error_code failure;
+    const auto size = fs::file_size(file, failure);
+    if (!failure) bytes += size;
+  }
+  return bytes;
+}
+
+// A whole database at `temporary`, without companions.
+Result<void> make_database(const fs::path& source, const fs::path& temporary) {
   if (auto removed = remove_file(temporary); !removed) return removed;
   if (path_exists(source)) {
     auto main = sqlite::Database::open(source, sqlite::OpenMode::read_only, sqlite::Durability::normal);
@@ -32,20 +51,11 @@ Result<void> make_database(const fs::path& source, const fs::path& target) {
         sqlite::Database::open(temporary, sqlite::OpenMode::read_write_create, sqlite::Durability::normal);
     if (!empty) return empty.error();
   }
-  for (const char* companion : kCompanions) {
-    if (auto removed = remove_file(temporary.string() + companion); !removed) return removed;
-  }
-  std::error_code problem;
-  fs::rename(temporary, target, problem);
-  if (problem) return Error::from_errno(problem.value(), "rename " + temporary.string());
-  return {};
+  return remove_companions(temporary);
 }
 
 Result<void> remove_database(const fs::path& file) {
-  for (const char* companion : kCompanions) {
-    if (auto removed = remove_file(file.string() + companion); !removed) return removed;
-  }
-  if (auto removed = remove_file(file.string() + ".hedge-new"); !removed) return removed;
+  if (auto removed = remove_companions(file); !removed) return removed;
   return remove_file(file);
 }
 
@@ -60,11 +70,20 @@ bool SqliteData::leaves_checkout(const fs::path& file) const {
   return end != checkout.end();
 }
 
-Result<bool> SqliteData::is_ours(const SqliteFile& database) const {
-  const auto owner = read_file(database.marker);
-  if (owner) return *owner == spec_.id;
-  if (owner.error().kind() == ErrorKind::not_found) return false;
-  return owner.error();
+// What the marker of a database says: whose it is, and which file that is.
+std::string SqliteData::claim_on(const std::string& identity) const {
+  return spec_.id + "\n" + identity + "\n";
+}
+
+Result<SqliteData::Claim> SqliteData::claim_of(const SqliteFile& database) const {
+  const auto marker = read_file(database.marker);
+  if (!marker && marker.error().kind() == ErrorKind::not_found) return Claim::none;
+  if (!marker) return marker.error();
+  // The first line, not all of it: a marker without a file's identity claims nothing, and is still ours to remove.
+  if (!marker->starts_with(spec_.id)) return Claim::none;
+  const auto identity = file_identity(database.file);
+  if (!identity && identity.error().kind() != ErrorKind::not_found) return identity.error();
+  return identity && *marker == claim_on(*identity) ? Claim::this_file : Claim::another_file;
 }
 
 Result<Finding> SqliteData::check() {
@@ -91,10 +110,24 @@ Result<Finding> SqliteData::check() {
 // False: it was there.
 Result<bool> SqliteData::make(const SqliteFile& database) const {
   if (path_exists(database.file)) return false;
-  // Claimed before it is made: nothing was there, so whatever is there later is ours.
   if (auto ready = ensure_directory(database.marker.parent_path(), 0700); !ready) return ready.error();
-  if (auto claimed = write_file_atomically(database.marker, spec_.id, 0600); !claimed) return claimed.error();
-  if (auto made = make_database(database.source, database.file); !made) return made.error();
+  if (auto ready = ensure_directory(database.file.parent_path()); !ready) return ready.error();
+  // Whole or absent, whenever this process is killed: made beside its place, claimed, then moved there.
+  const fs::path temporary = unfinished_path(database.file);
+  if (auto room = require_space(spec_.space, temporary, size_of(database.source), "a copy of " + database.source.string());
+      !room) {
+    return room.error();
+  }
+  if (auto made = make_database(database.source, temporary); !made) return made.error();
+  const auto identity = file_identity(temporary);
+  if (!identity) return identity.error();
+  if (auto claimed = write_file_atomically(database.marker, claim_on(*identity), 0600); !claimed)
+    return claimed.error();
+  // A log of a database that is gone would be replayed into the new one.
+  if (auto removed = remove_companions(database.file); !removed) return removed.error();
+  std::error_code problem;
+  fs::rename(temporary, database.file, problem);
+  if (problem) return Error::from_errno(problem.value(), "rename " + temporary.string());
   return true;
 }
 
@@ -117,16 +150,30 @@ Result<Change> SqliteData::converge() {
 Result<Change> SqliteData::remove() {
   Change change{kind(), name(), Action::none, {}};
   for (const SqliteFile* database : {&spec_.app, &spec_.test}) {
-    const auto ours = is_ours(*database);
-    if (!ours) return ours.error();
-    if (!*ours) continue;
-    if (!leaves_checkout(database->file)) {
+    const bool is_inside = !leaves_checkout(database->file);
+    if (is_inside) {
+      if (auto removed = remove_file(unfinished_path(database->file)); !removed) return removed.error();
+    }
+    const auto claim = claim_of(*database);
+    if (!claim) return claim.error();
+    if (*claim == Claim::none) continue;
+    if (*claim == Claim::this_file && is_inside) {
       if (auto removed = remove_database(database->file); !removed) return removed.error();
+      change.action = Action::removed;
     }
     if (auto removed = remove_file(database->marker); !removed) return removed.error();
-    change.action = Action::removed;
   }
   return change;
+}
+
+Result<void> SqliteData::forget() {
+  for (const SqliteFile* database : {&spec_.app, &spec_.test}) {
+    const auto claim = claim_of(*database);
+    if (!claim) return claim.error();
+    if (*claim == Claim::none) continue;
+    if (auto removed = remove_file(database->marker); !removed) return removed;
+  }
+  return {};
 }
 
 }  // namespace hedge::worktree

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "worktree/free_space.h"
 #include "worktree/resource.h"
 
 namespace hedge::worktree {
@@ -13,8 +14,9 @@ namespace hedge::worktree {
 struct SqliteFile {
   std::filesystem::path file;    // absolute, in the worktree
   std::filesystem::path source;  // main's; need not exist: then an empty database is made
-  std::filesystem::path
-      marker;  // in the state directory: says that Hedge made the file, and for which worktree
+  // In the state directory: says which worktree's database Hedge made, and which file that is. A file that has taken
+  // its place is not ours.
+  std::filesystem::path marker;
 };
 
 struct SqliteSpec {
@@ -22,6 +24,7 @@ struct SqliteSpec {
   std::filesystem::path checkout;
   SqliteFile app;
   SqliteFile test;
+  SpaceProbe space = free_bytes;
 };
 
 // A file that is there already is used as it is, and remains when the worktree's databases are removed.
@@ -36,10 +39,14 @@ class SqliteData final : public Resource {
   Result<Finding> check() override;
   Result<Change> converge() override;
   Result<Change> remove() override;
+  Result<void> forget() override;
 
  private:
+  // What this worktree's marker says of the file that is there; a marker of another's is none.
+  enum class Claim { none, this_file, another_file };
   bool leaves_checkout(const std::filesystem::path& file) const;
-  Result<bool> is_ours(const SqliteFile& database) const;
+  std::string claim_on(const std::string& identity) const;
+  Result<Claim> claim_of(const SqliteFile& database) const;
   Result<bool> make(const SqliteFile& database) const;
   SqliteSpec spec_;
 };

@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "worktree/git/checkout_info.h"
-#include "worktree/git/unsaved_work.h"
+#include "worktree/git/integration.h"
 #include "worktree/parameters.h"
 
 namespace hedge::worktree {

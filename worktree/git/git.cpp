@@ -48,6 +48,7 @@ Result<CommandOutput> Git::run_with(const std::filesystem::path& directory,
   command.input = extras.input;
   command.inherited = extras.inherited;
   command.limit = extras.limit;
+  command.max_output_bytes = extras.max_output_bytes;
   auto output = runner_.run(command);
   if (!output && output.error().kind() == ErrorKind::not_found) {
     return std::move(output).error().with_id("git_unavailable");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -31,6 +32,7 @@ class Git {
     std::string input;           // on standard input
     std::vector<int> inherited;  // descriptors that git keeps open
     std::chrono::milliseconds limit = std::chrono::seconds(60);
+    std::size_t max_output_bytes = 16UL << 20;  // of each stream; `truncated` says that there was more
   };
   Result<CommandOutput> run_with(const std::filesystem::path& directory, std::vector<std::string> arguments,
                                  const Extras& extras);

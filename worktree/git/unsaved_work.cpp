@@ -1,12 +1,15 @@
 #include "worktree/git/unsaved_work.h"
 
+#include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
-#include "base/digest.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "worktree/git/checkout_info.h"
+#include "worktree/git/integration.h"
+#include "worktree/git/nested_repository.h"
+#include "worktree/git/private_index.h"
 
 namespace hedge::worktree {
 namespace fs = std::filesystem;
@@ -14,7 +17,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kMaxListed = 1000;
-constexpr std::string_view kRecoveryPrefix = "refs/hedge/recovery/";
 
 // Files in the git directory that stand for an operation in progress. Source: git's wt-status.c,
 // wt_status_get_state().
@@ -88,99 +90,72 @@ Result<std::vector<std::string>> list_commits(Git& git, const fs::path& place, c
   return commits;
 }
 
-// The tree that holds the checkout as it is now, made with an index of its own.
-Result<std::string> write_tree(Git& git, const fs::path& top, const fs::path& index) {
-  Git::Extras extras;
-  extras.variables = {{"GIT_INDEX_FILE", index.string()}};
-  for (const std::vector<std::string>& step :
-       {std::vector<std::string>{"read-tree", "HEAD"}, std::vector<std::string>{"add", "--all", "--", "."}}) {
-    auto output = git.run_with(top, step, extras);
-    if (!output) return output.error();
-    if (!output->ok()) return git_error(step, *output);
+// Paths of files that git was told to overlook and that differ from what is staged.
+Result<std::vector<std::string>> find_overlooked_changes(Git& git, const CheckoutInfo& checkout) {
+  std::vector<std::string> changed;
+  auto overlooked = list_overlooked(git, checkout.top);
+  if (!overlooked) return overlooked.error();
+  std::set<std::string_view> wanted;
+  for (const OverlookedFile& file : *overlooked) {
+    if (!file.is_absent) wanted.insert(file.path);
   }
-  auto output = git.run_with(top, {"write-tree"}, extras);
-  if (!output) return output.error();
-  if (!output->ok()) return git_error({"write-tree"}, *output);
-  return std::string(trim(output->out));
-}
-
-// True if the change of the whole branch, as one commit, is in `target` already: a squash merge.
-Result<bool> is_squashed_into(Git& git, const fs::path& repository, const std::string& branch,
-                              const std::string& target) {
-  const auto base = git.run(repository, {"merge-base", target, branch});
-  if (!base) return base.error();
-  if (!base->ok()) return false;
-  // The identity of a commit that is never kept; its author must not depend on the user's settings.
-  Git::Extras extras;
-  extras.variables = {{"GIT_AUTHOR_NAME", "hedge"},
-                      {"GIT_AUTHOR_EMAIL", "hedge@localhost"},
-                      {"GIT_COMMITTER_NAME", "hedge"},
-                      {"GIT_COMMITTER_EMAIL", "hedge@localhost"}};
-  const std::vector<std::string> squash{
-      "commit-tree", branch + "^{tree}", "-p", std::string(trim(base->out)), "-m", "squash"};
-  const auto commit = git.run_with(repository, squash, extras);
-  if (!commit) return commit.error();
-  if (!commit->ok()) return git_error(squash, *commit);
-  // `git cherry` marks with "-" what has an equal change upstream. Source: git-cherry(1).
-  auto cherry = git.output(repository, {"cherry", target, std::string(trim(commit->out))});
-  if (!cherry) return cherry.error();
-  return cherry->starts_with('-');
-}
-
-// True if each commit of the branch has an equal one in `target`. `git cherry` leaves merges out, and with them
-// what their authors changed in them: a branch that has any is for is_squashed_into() alone.
-Result<bool> is_picked_into(Git& git, const fs::path& repository, const std::string& branch,
-                            const std::string& target) {
-  auto merges = git.output(repository, {"rev-list", "--merges", "--max-count=1", branch, "--not", target});
-  if (!merges) return merges.error();
-  if (!merges->empty()) return false;
-  auto cherry = git.output(repository, {"cherry", target, branch});
-  if (!cherry) return cherry.error();
-  for (const std::string_view line : split(*cherry, '\n')) {
-    if (line.starts_with('+')) return false;
+  if (wanted.empty()) return changed;
+  auto entries = list_index(git, checkout.top);
+  if (!entries) return entries.error();
+  std::erase_if(*entries, [&wanted](const IndexEntry& entry) { return !wanted.contains(entry.path); });
+  PrivateIndex index(git, checkout);
+  if (auto filled = index.output({"update-index", "-z", "--index-info"}, index_info(*entries)); !filled)
+    return filled.error();
+  // Its exit code says that something differs; what it is comes next.
+  if (auto refreshed = index.run({"update-index", "-q", "--refresh"}); !refreshed) return refreshed.error();
+  auto names = index.output({"diff-files", "--name-only", "-z", "--ignore-submodules=none"});
+  if (!names) return names.error();
+  for (const std::string_view path : split(*names, '\0')) {
+    if (!path.empty()) push_bounded(changed, path);
   }
-  return !cherry->empty();
-}
-
-// Branches that others may merge into: the main checkout's, and every remote's default.
-Result<std::vector<std::string>> integration_targets(Git& git, const fs::path& repository,
-                                                     const std::string& branch) {
-  std::vector<std::string> targets;
-  auto worktrees = list_worktrees(git, repository);
-  if (!worktrees) return worktrees.error();
-  if (!worktrees->empty() && !worktrees->front().branch.empty() && worktrees->front().branch != branch) {
-    targets.push_back("refs/heads/" + worktrees->front().branch);
-  }
-  auto heads = git.output(repository, {"for-each-ref", "--format=%(symref)", "refs/remotes/**/HEAD"});
-  if (!heads) return heads.error();
-  for (const std::string_view head : split(*heads, '\n')) {
-    if (!head.empty()) targets.emplace_back(head);
-  }
-  return targets;
+  return changed;
 }
 
 }  // namespace
 
+Result<UnsavedWork> find_unsaved_files(Git& git, const CheckoutInfo& checkout) {
+  UnsavedWork work;
+  work.is_detached = checkout.branch.empty();
+  for (const auto& [file, operation] : kOperations) {
+    if (work.operation.empty() && path_exists(checkout.git_dir / file)) work.operation = operation;
+  }
+  auto status = git.output(
+      checkout.top, {"status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignore-submodules=none"});
+  if (!status) return status.error();
+  read_status(*status, work);
+  auto overlooked = find_overlooked_changes(git, checkout);
+  if (!overlooked) return overlooked.error();
+  for (const std::string& path : *overlooked) {
+    if (std::ranges::find(work.modified, path) == work.modified.end()) push_bounded(work.modified, path);
+  }
+  return work;
+}
+
 Result<UnsavedWork> find_unsaved_work(Git& git, const fs::path& top) {
   auto info = inspect_exactly(git, top);
   if (!info) return info.error();
-  UnsavedWork work;
-  work.is_detached = info->branch.empty();
-  for (const auto& [file, operation] : kOperations) {
-    if (work.operation.empty() && path_exists(info->git_dir / file)) work.operation = operation;
+  auto work = find_unsaved_files(git, *info);
+  if (!work) return work;
+  auto nested = find_nested_repositories(git, *info);
+  if (!nested) return nested.error();
+  for (const NestedRepository& repository : *nested) {
+    auto lines = list_nested_work(git, repository);
+    if (!lines) return lines.error();
+    for (const std::string& line : *lines) push_bounded(work->nested, line);
   }
-  auto status = git.output(
-      top, {"status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignore-submodules=none"});
-  if (!status) return status.error();
-  read_status(*status, work);
   if (info->head.empty()) return work;
   auto commits = list_commits(git, top, "HEAD", info->branch);
   if (!commits) return commits.error();
-  work.commits = std::move(*commits);
-  if (work.commits.empty() || info->branch.empty()) return work;
+  work->commits = std::move(*commits);
+  if (work->commits.empty() || info->branch.empty()) return work;
   auto integrated = is_integrated(git, info->repository, info->branch);
   if (!integrated) return integrated.error();
-  if (*integrated) work.commits.clear();
+  if (*integrated) work->commits.clear();
   return work;
 }
 
@@ -193,48 +168,6 @@ Result<std::vector<std::string>> list_ignored(Git& git, const fs::path& top) {
     if (!path.empty()) push_bounded(paths, path);
   }
   return paths;
-}
-
-Result<std::string> keep_recoverable(Git& git, const fs::path& top, const std::string& name) {
-  auto info = inspect_exactly(git, top);
-  if (!info) return info.error();
-  const fs::path index = info->git_dir / ("hedge-index-" + to_hex(random_bytes(6)));
-  auto tree = write_tree(git, top, index);
-  (void)remove_file(index);
-  if (!tree) return tree.error();
-  Git::Extras extras;
-  extras.variables = {{"GIT_AUTHOR_NAME", "hedge"},
-                      {"GIT_AUTHOR_EMAIL", "hedge@localhost"},
-                      {"GIT_COMMITTER_NAME", "hedge"},
-                      {"GIT_COMMITTER_EMAIL", "hedge@localhost"}};
-  const std::vector<std::string> arguments{
-      "commit-tree", *tree, "-p",
-      info->head,    "-m",  "what was in worktree " + name + " when it was destroyed"};
-  auto commit = git.run_with(top, arguments, extras);
-  if (!commit) return commit.error();
-  if (!commit->ok()) return git_error(arguments, *commit);
-  const std::string reference = std::string(kRecoveryPrefix) + name;
-  auto updated = git.output(top, {"update-ref", reference, std::string(trim(commit->out))});
-  if (!updated) return updated.error();
-  return reference;
-}
-
-Result<bool> is_integrated(Git& git, const fs::path& repository, const std::string& branch) {
-  const std::string reference = "refs/heads/" + branch;
-  auto targets = integration_targets(git, repository, branch);
-  if (!targets) return targets.error();
-  for (const std::string& target : *targets) {
-    const auto ancestor = git.run(repository, {"merge-base", "--is-ancestor", reference, target});
-    if (!ancestor) return ancestor.error();
-    if (ancestor->ok()) return true;
-    auto picked = is_picked_into(git, repository, reference, target);
-    if (!picked) return picked.error();
-    if (*picked) return true;
-    auto squashed = is_squashed_into(git, repository, reference, target);
-    if (!squashed) return squashed.error();
-    if (*squashed) return true;
-  }
-  return false;
 }
 
 }  // namespace hedge::worktree

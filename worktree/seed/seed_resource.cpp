@@ -1,10 +1,13 @@
 #include "worktree/seed/seed_resource.h"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "config/project_config.h"
+#include "worktree/data/sqlite_files.h"
 #include "worktree/parameters.h"
 #include "worktree/seed/seed_sources.h"
 #include "worktree/seed/tree_copy.h"
@@ -18,6 +21,7 @@ struct SeedParameters {
   std::vector<std::string> paths;
   std::vector<std::string> deny;
   std::vector<std::string> lockfiles;
+  std::vector<std::string> excluded;
 };
 
 Result<SeedParameters> parse_parameters(const ResourceSpec& spec) {
@@ -32,7 +36,8 @@ Result<SeedParameters> parse_parameters(const ResourceSpec& spec) {
     return true;
   };
   const bool is_read = read("paths", parameters.paths) && read("deny", parameters.deny) &&
-                       read("lockfiles", parameters.lockfiles);
+                       read("lockfiles", parameters.lockfiles) &&
+                       (!json.contains("excluded") || read("excluded", parameters.excluded));
   if (is_read) return parameters;
   return Error(ErrorKind::corrupt, "the ledger's entry of seed " + printable(spec.name) + " cannot be read")
       .with_id("state_unreadable");
@@ -63,7 +68,8 @@ class SeedResource final : public Resource {
     }
     CopyReport total;
     for (const std::string& path : missing_paths()) {
-      const TreeCopy copy{record_.main_checkout, record_.path, path, record_.id};
+      TreeCopy copy{record_.main_checkout, record_.path, path, record_.id};
+      copy.excluded = parameters_.excluded;
       auto report = copy_tree(copy);
       if (!report) return report.error();
       add(total, *report);
@@ -115,11 +121,17 @@ class SeedResource final : public Resource {
   SeedParameters parameters_;
 };
 
-ResourceSpec seed_spec(std::string name, const std::vector<std::string>& paths,
-                       const std::vector<std::string>& deny, const std::vector<std::string>& lockfiles) {
-  const nlohmann::json parameters{{"paths", paths}, {"deny", deny}, {"lockfiles", lockfiles}};
+ResourceSpec seed_spec(std::string name, const SeedParameters& parameters) {
+  const nlohmann::json json{{"paths", parameters.paths},
+                            {"deny", parameters.deny},
+                            {"lockfiles", parameters.lockfiles},
+                            {"excluded", parameters.excluded}};
   // A file name need not be UTF-8, JSON must be.
-  return {std::string(kSeedKind), std::move(name), write_parameters(parameters)};
+  return {std::string(kSeedKind), std::move(name), write_parameters(json)};
+}
+
+bool is_listed(const std::vector<std::string>& files, const std::string& path) {
+  return std::ranges::find(files, fs::path(path).lexically_normal().string()) != files.end();
 }
 
 }  // namespace
@@ -129,11 +141,14 @@ Result<std::vector<ResourceSpec>> SeedKind::plan(const PlanInput& input, const V
   const bool has_source = input.record.kind == WorktreeKind::linked && !input.record.main_checkout.empty();
   if (!has_source) return steps;
   const config::SeedConfig& seed = input.config.seed;
+  // The database step makes those.
+  const std::vector<std::string> databases = sqlite_files_of(input.config.database);
   for (const std::string& path : input.observed.seed_paths) {
-    steps.push_back(seed_spec(path, {path}, seed.deny, seed.lockfiles));
+    if (!is_listed(databases, path)) steps.push_back(seed_spec(path, {{path}, seed.deny, seed.lockfiles, databases}));
   }
-  const std::vector<std::string>& included = input.observed.included_files;
-  if (!included.empty()) steps.push_back(seed_spec(seed.include, included, seed.deny, {}));
+  std::vector<std::string> included = input.observed.included_files;
+  std::erase_if(included, [&databases](const std::string& path) { return is_listed(databases, path); });
+  if (!included.empty()) steps.push_back(seed_spec(seed.include, {included, seed.deny, {}, databases}));
   return steps;
 }
 

@@ -56,6 +56,7 @@ class Copier {
     const auto started = std::chrono::steady_clock::now();
     if (auto done = visit(copy_.source_root / copy_.path, target_, fs::path(copy_.path)); !done)
       return done.error();
+    if (auto room = require_room(); !room) return room.error();
     if (auto done = copy_files(); !done) return done.error();
     // Children first: filling a directory changes its time, and a read-only one cannot be filled.
     for (auto directory = directories_.rbegin(); directory != directories_.rend(); ++directory) {
@@ -72,6 +73,10 @@ class Copier {
   Result<void> visit(const fs::path& source, const fs::path& target, const fs::path& relative) {
     Entry entry{source, target, {}};
     if (::lstat(source.c_str(), &entry.info) != 0) return system_error("look at", source);
+    if (std::ranges::find(copy_.excluded, relative.lexically_normal().string()) != copy_.excluded.end()) {
+      report(report_.skipped, relative);
+      return {};
+    }
     if (S_ISLNK(entry.info.st_mode)) return copy_link(entry, relative);
     if (S_ISREG(entry.info.st_mode)) {
       report_.bytes += static_cast<std::uint64_t>(entry.info.st_size);
@@ -106,6 +111,33 @@ class Copier {
     const std::array<timespec, 2> times{entry.info.st_atim, entry.info.st_mtim};
     ::utimensat(AT_FDCWD, entry.target.c_str(), times.data(), AT_SYMLINK_NOFOLLOW);
     return {};
+  }
+
+  // Before the first byte, except for one file, which shows whether copies take any room at all.
+  Result<void> require_room() {
+    std::uint64_t needed = 0;
+    for (const Entry& file : files_) needed += size_on_disk(file);
+    const auto trial = std::ranges::find_if(files_, [](const Entry& file) { return file.info.st_size > 0; });
+    if (trial == files_.end()) return {};
+    std::iter_swap(files_.begin(), trial);
+    if (copy_.space(target_).value_or(needed) >= size_on_disk(files_.front())) {
+      auto method = copy_file(files_.front());
+      if (!method) return method.error();
+      next_ = 1;
+      if (*method == CopyMethod::reflink) {
+        ++reflinked_;
+        return {};
+      }
+      needed -= size_on_disk(files_.front());
+    }
+    return require_space(copy_.space, target_, needed, "a copy of " + (copy_.source_root / copy_.path).string());
+  }
+
+  // Of a file with holes less than its size.
+  static std::uint64_t size_on_disk(const Entry& file) {
+    constexpr std::uint64_t kBlock = 512;  // the unit of st_blocks
+    return std::min(static_cast<std::uint64_t>(file.info.st_size),
+                    static_cast<std::uint64_t>(file.info.st_blocks) * kBlock);
   }
 
   Result<void> copy_files() {

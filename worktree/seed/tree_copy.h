@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "worktree/free_space.h"
 
 namespace hedge::worktree {
 
@@ -18,7 +19,7 @@ struct CopyReport {
   std::uint64_t bytes = 0;      // sizes of the files, whatever the copy cost
   std::chrono::milliseconds took{0};
   std::vector<std::string> links_outside;  // links that leave the checkout, relative to it; at most 100
-  std::vector<std::string> skipped;        // sockets, FIFOs, devices and nested worktrees; at most 100
+  std::vector<std::string> skipped;        // sockets, FIFOs, devices, nested worktrees and what is excluded; at most 100
 
   // "reflink, 1204 files, 38.1 MB, 0.4 s".
   std::string summary() const;
@@ -30,6 +31,8 @@ struct TreeCopy {
   std::string path;      // the directory or file to copy, relative to both
   std::string stamp;     // part of the temporary name, so that two runs never share one
   unsigned workers = 4;  // threads; each has at most two files open
+  std::vector<std::string> excluded{};  // files below `path` that are not copied, relative to the roots and normal
+  SpaceProbe space = free_bytes;
 };
 
 // The copy appears at its place in one step, when it is complete. An existing target is an error.

@@ -5,6 +5,7 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "worktree/stack/compose_inputs.h"
 #include "worktree/stack/labelled_resources.h"
 
 namespace hedge::worktree {
@@ -100,8 +101,11 @@ Result<std::vector<ContainerFacts>> ComposeStack::fetch_foreign(DockerEngine& en
 Result<std::string> ComposeStack::digest() const {
   auto files = find_compose_files(spec_.checkout, spec_.compose_files);
   if (!files) return files.error();
+  // Seeding and the environment step may change what these hold without a change of a compose file.
+  const std::vector<std::filesystem::path> inputs = find_compose_inputs(*files, spec_.checkout);
+  files->insert(files->end(), inputs.begin(), inputs.end());
   files->push_back(spec_.checkout / ".env");
-  std::string text = spec_.name + "\n" + spec_.checkout.string() + "\n" + spec_.network + "\n";
+  std::string text = spec_.name + "\n" + spec_.checkout.string() + "\n" + spec_.network + "\n" + spec_.host + "\n";
   for (const auto& file : *files) {
     const auto content = read_file(file);
     text += file.string() + "\n" + to_hex(sha256(content ? *content : std::string())) + "\n";
@@ -192,12 +196,17 @@ std::vector<std::string> ComposeStack::selection(const std::vector<std::string>&
   return out;
 }
 
-Result<RenderedConfig> ComposeStack::generate(const ComposeTool& tool) const {
+Result<RenderedConfig> ComposeStack::generate(DockerEngine& engine, const ComposeTool& tool) const {
   const auto files = find_compose_files(spec_.checkout, spec_.compose_files);
   if (!files) return files.error();
   const auto rendered = tool.run({spec_.name, spec_.checkout, *files}, {"config"}, kConfigLimit);
   if (!rendered) return Error(rendered.error()).with_id("compose_file_invalid");
-  const RenderRequest request = render_request(tool, *files);
+  RenderRequest request = render_request(tool, *files);
+  if (auto ready = ensure_network(engine); !ready) return ready.error();
+  const auto gateway = engine.fetch_gateway(spec_.network);
+  if (!gateway) return gateway.error();
+  // Any other answer for a name below .localhost would be the container itself.
+  if (!spec_.host.empty() && !gateway->empty()) request.extra_hosts.push_back(spec_.host + ":" + *gateway);
   auto config = render_for_worktree(*rendered, request);
   if (!config) return config;
   if (auto made = ensure_directory(spec_.directory, 0700); !made) return made.error();
@@ -223,7 +232,7 @@ Result<Change> ComposeStack::converge() {
   if (!tool) return tool.error();
   RenderedConfig config;
   if (!is_main()) {
-    auto generated = generate(*tool);
+    auto generated = generate(*engine, *tool);
     if (!generated) return generated.error();
     config = std::move(*generated);
   }
@@ -267,9 +276,14 @@ Result<void> ComposeStack::up(DockerEngine& engine, const ComposeTool& tool,
   return {};
 }
 
-Result<void> ComposeStack::attach(DockerEngine& engine) const {
+Result<void> ComposeStack::ensure_network(DockerEngine& engine) const {
   const Labels shared{{"hedge.network", "shared"}};
   if (const auto ready = engine.ensure_network(spec_.network, shared); !ready) return ready.error();
+  return {};
+}
+
+Result<void> ComposeStack::attach(DockerEngine& engine) const {
+  if (auto ready = ensure_network(engine); !ready) return ready;
   const auto containers = fetch_own(engine);
   if (!containers) return containers.error();
   for (const ContainerFacts& container : *containers) {
@@ -308,6 +322,7 @@ Result<std::vector<ServiceStatus>> ComposeStack::load_status() {
     for (const ContainerFacts& container : *containers) {
       if (container.service() != service.name) continue;
       status.instance = container.id;
+      if (!is_main()) status.environment = container.environment;
       // 128 + SIGTERM and 128 + SIGKILL are how a container ends that was asked to stop.
       const bool was_asked =
           container.exit_code == 0 || container.exit_code == 143 || container.exit_code == 137;

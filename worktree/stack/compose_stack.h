@@ -33,6 +33,7 @@ struct ComposeStackSpec {
   std::string id;
   std::string app;
   std::string slug;
+  std::string host;  // the public name; the application finds the edge under it
   std::filesystem::path checkout;
   std::filesystem::path git_common_dir;
   std::filesystem::path main_checkout;
@@ -91,8 +92,9 @@ class ComposeStack final : public Stack {
   const ComposeService* find_service(const std::string& name) const;
 
   std::vector<std::string> selection(const std::vector<std::string>& all) const;
-  Result<RenderedConfig> generate(const ComposeTool& tool) const;
+  Result<RenderedConfig> generate(DockerEngine& engine, const ComposeTool& tool) const;
   Result<void> up(DockerEngine& engine, const ComposeTool& tool, const RenderedConfig& config) const;
+  Result<void> ensure_network(DockerEngine& engine) const;
   Result<void> attach(DockerEngine& engine) const;
   Result<void> require_started(DockerEngine& engine, const ComposeRecord& record) const;
 

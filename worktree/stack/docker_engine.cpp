@@ -61,6 +61,19 @@ std::vector<std::string> aliases_of(const Json& network, const std::string& id) 
   return out;
 }
 
+// Of "NAME=value" lines; a name alone has no value in the container.
+Environment environment_of(const Json& config) {
+  Environment out;
+  if (!config.contains("Env") || !config["Env"].is_array()) return out;
+  for (const Json& line : config["Env"]) {
+    if (!line.is_string()) continue;
+    const std::string text = line.get<std::string>();
+    const auto equals = text.find('=');
+    if (equals != std::string::npos) out[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return out;
+}
+
 ContainerFacts facts_of(const Json& json) {
   ContainerFacts facts;
   facts.id = text_at(json, "Id");
@@ -71,6 +84,7 @@ ContainerFacts facts_of(const Json& json) {
   if (state.contains("ExitCode") && state["ExitCode"].is_number_integer())
     facts.exit_code = state["ExitCode"].get<int>();
   facts.labels = labels_of(object_at(json, "Config"));
+  facts.environment = environment_of(object_at(json, "Config"));
   for (const auto& [name, network] : object_at(object_at(json, "NetworkSettings"), "Networks").items()) {
     facts.networks[name] = aliases_of(network, facts.id);
   }
@@ -211,6 +225,19 @@ Result<bool> DockerEngine::ensure_network(const std::string& name, const Labels&
   auto made = require({201, 409}, "POST", "/networks/create", wanted.dump());
   if (!made) return explain_pool_exhaustion(std::move(made).error());
   return made->status == 201;
+}
+
+Result<std::string> DockerEngine::fetch_gateway(const std::string& network) {
+  const auto answer = require({200}, "GET", "/networks/" + percent_encode(network));
+  if (!answer) return answer.error();
+  const Json json = Json::parse(answer->body, nullptr, false);
+  const Json& ipam = object_at(json, "IPAM");
+  if (!ipam.contains("Config") || !ipam["Config"].is_array()) return std::string();
+  for (const Json& range : ipam["Config"]) {
+    std::string gateway = text_at(range, "Gateway");
+    if (gateway.find('.') != std::string::npos) return gateway;
+  }
+  return std::string();
 }
 
 Result<bool> DockerEngine::ensure_attached(const std::string& network, const ContainerFacts& container,

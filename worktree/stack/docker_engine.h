@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/subprocess.h"
 #include "worktree/stack/engine_probe.h"
 
 namespace hedge::worktree {
@@ -24,6 +25,7 @@ struct ContainerFacts {
   Labels labels;
   std::map<std::string, std::vector<std::string>>
       networks;                 // name, and the aliases there that were asked for
+  Environment environment;      // what its command is started with; passwords are in it
   std::string service() const;  // Compose's name of the service, or empty
   bool is_running() const { return state == "running" || state == "restarting"; }
 };
@@ -51,6 +53,8 @@ class DockerEngine {
 
   // Makes the bridge network if there is none of that name. Errors: no_space `docker_network_pool_exhausted`.
   Result<bool> ensure_network(const std::string& name, const Labels& labels);
+  // This host's IPv4 address on the network, as its containers see it; empty: it has none.
+  Result<std::string> fetch_gateway(const std::string& network);
   // Attaches with these aliases and no others; one that is attached otherwise is attached anew. False: it was
   // so already.
   Result<bool> ensure_attached(const std::string& network, const ContainerFacts& container,

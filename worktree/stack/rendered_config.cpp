@@ -131,10 +131,24 @@ class Renderer {
     for (const std::string& host : request_.extra_hosts) add_extra_host(service, host);
   }
 
+  // Beside the repository's own, which Compose gives as a list or as an object; its word for the same name stands.
   static void add_extra_host(Json& service, const std::string& host) {
-    if (!service.contains("extra_hosts") || !service["extra_hosts"].is_array())
-      service["extra_hosts"] = Json::array();
-    service["extra_hosts"].push_back(host);
+    Json hosts = Json::array();
+    const Json given = service.value("extra_hosts", Json::array());
+    if (given.is_array()) hosts = given;
+    if (given.is_object()) {
+      for (const auto& [name, address] : given.items()) {
+        for (const Json& one : address.is_array() ? address : Json::array({address}))
+          if (one.is_string()) hosts.push_back(name + ":" + one.get<std::string>());
+      }
+    }
+    const std::string name = host.substr(0, host.find(':'));
+    const bool is_given = std::any_of(hosts.begin(), hosts.end(), [&name](const Json& one) {
+      const std::string text = one.is_string() ? one.get<std::string>() : std::string();
+      return text.starts_with(name + ":") || text.starts_with(name + "=");
+    });
+    if (!is_given) hosts.push_back(host);
+    service["extra_hosts"] = hosts;
   }
 
   void describe(const std::string& name, const Json& service) {

@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "base/subprocess.h"
 #include "worktree/resource.h"
 
 namespace hedge::worktree {
@@ -28,6 +30,8 @@ struct ServiceStatus {
   std::string instance;       // process id, or container id: the same as long as nothing was restarted
   std::uint16_t port = 0;     // 0: none
   std::filesystem::path log;  // empty: the engine keeps it
+  // What a container of ours was started with; absent: a process of this machine, which shows its own, or main's.
+  std::optional<Environment> environment{};
 };
 
 class Stack : public Resource {

@@ -65,6 +65,18 @@ TEST_F(ControlServerTest, OneConnectionCarriesManyRequests) {
   EXPECT_EQ(count, 3U) << answers;
 }
 
+TEST_F(ControlServerTest, ABugInOneAnswerEndsItsConnectionAlone) {
+  start();
+  const UniqueFd other = connect();
+  for (int i = 0; i < 3; ++i) {
+    edge_.failures = 1;
+    EXPECT_FALSE(request("GET", "/v1/status")) << "closed without an answer";
+  }
+  EXPECT_TRUE(client().fetch_status());
+  control_->stop();  // ends every connection on its list, on which only the living ones may be
+  EXPECT_EQ(read_all(other.get()), "");
+}
+
 TEST_F(ControlServerTest, ManySilentConnectionsDoNotKeepItFromStopping) {
   start();
   std::vector<UniqueFd> silent;

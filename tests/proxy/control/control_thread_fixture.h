@@ -7,6 +7,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -36,6 +37,7 @@ class FakeEdge final : public proxy::ManagedEdge, public proxy::UpstreamEvents {
     changed_.notify_all();
   }
   proxy::EdgeFacts facts() const override {
+    if (failures.exchange(0) > 0) throw std::runtime_error("a bug in the edge");
     proxy::EdgeFacts facts;
     facts.workers = 1;
     facts.listeners = {{"http", "127.0.0.1", 8080}};
@@ -70,6 +72,8 @@ class FakeEdge final : public proxy::ManagedEdge, public proxy::UpstreamEvents {
   std::atomic<int> pauses = 0;
   std::atomic<int> resumes = 0;
   std::atomic<int> left = 0;
+  // Above zero: the next question about its facts makes it throw.
+  mutable std::atomic<int> failures = 0;
 
  private:
   mutable std::mutex mutex_;
@@ -92,7 +96,7 @@ class ControlThreadTest : public testing::Test {
     options_.state_directory = directory_.path();
     options_.control_socket = directory_ / "run/edge.sock";
     options_.open_store = [path = store_path()]() -> Result<std::unique_ptr<router::RouteStore>> {
-      auto store = router::SqliteRouteStore::open(path);
+      auto store = router::SqliteRouteStore::open(path, proxy::kStoreBusyLimit);
       if (!store) return store.error();
       return std::unique_ptr<router::RouteStore>(std::move(*store));
     };

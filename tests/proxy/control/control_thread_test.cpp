@@ -117,6 +117,25 @@ TEST_F(ControlThreadTest, RoutesCanBeChangedThroughTheSocket) {
   EXPECT_EQ(request("GET", "/v1/nothing")->header("Content-Type"), "application/problem+json");
 }
 
+TEST(ControlOptionsDefaults, AnotherWriterDoesNotKeepTheControlThreadForLong) {
+  EXPECT_LE(kStoreBusyLimit, std::chrono::milliseconds(100));
+}
+
+TEST_F(ControlThreadTest, AChangeThatFindsTheStoreBusyIsToldSo) {
+  start();
+  auto other = sqlite::Database::open(store_path(), sqlite::OpenMode::read_write_create, sqlite::Durability::normal);
+  ASSERT_TRUE(other) << other.error().to_string();
+  ASSERT_TRUE(other->execute("BEGIN IMMEDIATE"));
+  const auto refused = request("PUT", "/v1/routes/a.localhost", R"({"upstream": "3000"})");
+  ASSERT_TRUE(refused) << refused.error().to_string();
+  EXPECT_EQ(refused->status, 503U);
+  EXPECT_NE(refused->body.find("\"id\":\"busy\""), std::string::npos) << refused->body;
+  EXPECT_EQ(request("DELETE", "/v1/routes/a.localhost")->status, 503U);
+  EXPECT_EQ(request("GET", "/v1/routes")->status, 200U) << "reading waits for nobody";
+  ASSERT_TRUE(other->execute("COMMIT"));
+  EXPECT_EQ(request("PUT", "/v1/routes/a.localhost", R"({"upstream": "3000"})")->status, 200U);
+}
+
 TEST_F(ControlThreadTest, ASighupReadsTheStaticRoutesAgain) {
   std::atomic<bool> is_broken = false;
   options_.static_routes = {route("old.localhost")};

@@ -131,6 +131,36 @@ TEST(DockerAddress, OnAHostWithoutARouteItIsThePublishedPort) {
   EXPECT_NE(error.detail.find("port 9000 is not published"), std::string::npos) << error.detail;
 }
 
+// The host reaches addresses like those of the container's networks: its own engine's networks have the same.
+EdgePlace beside_engine(const std::string& engine) {
+  EdgePlace place = host({"172.18.0.4", "172.20.0.2"});
+  place.remote_engine = engine;
+  return place;
+}
+
+TEST(DockerAddress, OfARemoteEngineItIsThePortPublishedThere) {
+  EXPECT_EQ(endpoints(choose_address(sample(), 8000, beside_engine("192.0.2.7"))),
+            Addresses{"192.0.2.7:32768"});
+  EXPECT_EQ(endpoints(choose_address(sample(), 8000, beside_engine("2001:db8::7"))),
+            Addresses{"[2001:db8::7]:32768"});
+  Container container = sample();
+  container.published = {{8000, "", 32768}, {8000, "192.0.2.9", 32769}, {9000, "0.0.0.0", 32770}};
+  EXPECT_EQ(endpoints(choose_address(container, 8000, beside_engine("192.0.2.7"))),
+            (Addresses{"192.0.2.7:32768", "192.0.2.9:32769"}));
+  container.network_mode = "host";
+  EXPECT_EQ(endpoints(choose_address(container, 8000, beside_engine("192.0.2.7"))),
+            Addresses{"192.0.2.7:8000"});
+}
+
+TEST(DockerAddress, OfARemoteEngineWhatIsNotPublishedForOthersIsNotReached) {
+  Container container = sample();
+  container.published = {{8000, "127.0.0.1", 32768}, {8000, "::1", 32768}, {9000, "0.0.0.0", 32770}};
+  const ProxyError error = error_of(choose_address(container, 8000, beside_engine("192.0.2.7")));
+  EXPECT_EQ(error.reason, ProxyReason::upstream_off_network);
+  EXPECT_NE(error.detail.find("another machine (192.0.2.7)"), std::string::npos) << error.detail;
+  EXPECT_NE(error.fix.find("--publish 8000"), std::string::npos) << error.fix;
+}
+
 TEST(DockerAddress, InTheHostsOwnNetworkItIsLoopback) {
   Container container = sample();
   container.network_mode = "host";

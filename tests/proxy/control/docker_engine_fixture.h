@@ -2,10 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <future>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -27,7 +29,13 @@ inline constexpr std::chrono::seconds kLimit{5};
 class RecordedEvents final : public proxy::UpstreamEvents {
  public:
   void identity_gone(std::string identity) override { add("gone " + identity); }
-  void docker_answers_changed() override { add("changed"); }
+  void docker_answers_changed() override {
+    const bool fails = failures.exchange(0) > 0;  // before anybody is told, who may set it for the next
+    add("changed");
+    if (fails) throw std::runtime_error("a bug in the edge");
+  }
+  // Above zero: the next change makes the edge throw.
+  std::atomic<int> failures = 0;
 
   // False: not within the limit.
   bool wait_for(const std::string& what, int count = 1) {
@@ -58,6 +66,7 @@ class DockerEngineTest : public testing::Test {
   DockerEngineTest() : fake_(directory_ / "docker.sock") {
     options_.docker_host = "unix://" + (directory_ / "docker.sock").string();
     options_.place.is_connected = [](const std::string&) { return true; };
+    options_.is_own_address = [](const std::string&) { return true; };
     options_.first_backoff = std::chrono::milliseconds(5);
     options_.last_backoff = std::chrono::milliseconds(20);
     // Long enough for a loaded machine; the tests of silence shorten it.

@@ -1,6 +1,7 @@
 #include "proxy/control/docker_engine.h"
 
 #include <future>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "tests/proxy/control/docker_engine_fixture.h"
+#include "tests/support/scripted_peer.h"
 
 namespace hedge::proxy {
 namespace {
@@ -26,6 +28,40 @@ TEST_F(DockerEngineTest, FindsAContainerByNameIdAndLabels) {
   EXPECT_EQ(resolve("alpha-id-0000", 80), "172.18.0.4:80")
       << "the beginning of an id, as docker ps prints it";
   EXPECT_EQ(resolve("app=shop,wt=beta"), "172.18.0.5:8000");
+}
+
+// An engine that listens on TCP: its one container publishes port 8000 on every address.
+class TcpEngine {
+ public:
+  std::string address() const { return "tcp://127.0.0.1:" + std::to_string(peer_.port()); }
+
+ private:
+  static void answer(test::PeerConnection& connection, int /*number*/) {
+    const std::string request = connection.read_head();
+    const std::string body =
+        request.find("/containers/app/json") == std::string::npos
+            ? "OK"
+            : R"({"Id": "app-id-00000000", "Name": "/app", "State": {"Status": "running"}, "NetworkSettings": {
+                "Ports": {"8000/tcp": [{"HostIp": "0.0.0.0", "HostPort": "32768"}]},
+                "Networks": {"edge": {"NetworkID": "edge-id", "IPAddress": "172.18.0.4"}}}})";
+    connection.send("HTTP/1.1 200 OK\r\nApi-Version: 1.41\r\nConnection: close\r\nContent-Length: " +
+                    std::to_string(body.size()) + "\r\n\r\n" + body);
+  }
+  test::ScriptedUpstream peer_{&answer};
+};
+
+TEST_F(DockerEngineTest, AnEngineOnThisMachineIsReachedAsOnASocket) {
+  const TcpEngine remote;
+  options_.docker_host = remote.address();
+  EXPECT_EQ(resolve("app"), "172.18.0.4:8000");
+}
+
+TEST_F(DockerEngineTest, WhatAnEngineOnAnotherMachinePublishesIsPublishedThere) {
+  const TcpEngine remote;
+  options_.docker_host = remote.address();
+  options_.is_own_address = [](const std::string&) { return false; };
+  options_.place.is_connected = [](const std::string& ip) { return ip == "172.18.0.4"; };
+  EXPECT_EQ(resolve("app"), "127.0.0.1:32768") << "the engine's address, not the container's";
 }
 
 TEST_F(DockerEngineTest, NothingIsAskedBeforeARequestNeedsIt) {
@@ -153,6 +189,24 @@ TEST_F(DockerEngineTest, ConcurrentNeedsShareOneQuery) {
   for (auto& answer : answers)
     EXPECT_TRUE(std::holds_alternative<ResolvedUpstreamPtr>(wait(std::move(answer))));
   EXPECT_EQ(fake_.requests_for("/containers/wt-beta-app"), 1);
+}
+
+TEST_F(DockerEngineTest, LabelsThatAreNoTextAreInNoContainer) {
+  fake_.start();
+  EXPECT_EQ(resolve("app=\xff"), "upstream_unresolved");
+  EXPECT_EQ(resolve("app=\xff"), "upstream_unresolved") << "and asking does not wait for ever";
+}
+
+TEST_F(DockerEngineTest, ABugWhileAskingIsAnAnswerAndNotTheLast) {
+  fake_.start();
+  options_.failure_ttl = 0ms;
+  options_.place.is_connected = [calls = 0](const std::string&) mutable -> bool {
+    if (++calls == 1) throw std::runtime_error("a bug");
+    return true;
+  };
+  EXPECT_EQ(resolve("wt-alpha-app"), "engine_unresponsive");
+  EXPECT_NE(last_error_.detail.find("a bug"), std::string::npos) << last_error_.detail;
+  EXPECT_EQ(resolve("wt-alpha-app"), "172.18.0.4:8000");
 }
 
 TEST_F(DockerEngineTest, AnAnswerIsReusedUntilItIsOld) {

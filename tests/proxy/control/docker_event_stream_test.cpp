@@ -80,6 +80,17 @@ TEST_F(DockerEventStreamTest, EventsArriveInWhateverPiecesTheyAreSent) {
   EXPECT_EQ(fake_.requests_for("/events"), 1) << "one stream all the while";
 }
 
+TEST_F(DockerEventStreamTest, ABugWhileAnEventIsHandledDoesNotEndTheWatch) {
+  fake_.start();
+  begin_watching();
+  events_.failures = 1;
+  fake_.emit("container", "start", "beta-id-0000000");
+  ASSERT_TRUE(fake_.wait_for_streams(2)) << "opened again";
+  ASSERT_TRUE(events_.wait_for("changed", 3));
+  fake_.emit("container", "start", "beta-id-0000000");
+  EXPECT_TRUE(events_.wait_for("changed", 4)) << "and followed";
+}
+
 TEST_F(DockerEventStreamTest, ALineWithoutAnEndEndsTheStreamNotTheMemory) {
   fake_.start();
   begin_watching();

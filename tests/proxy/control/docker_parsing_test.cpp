@@ -141,5 +141,15 @@ TEST(EdgeSurroundings, LoopbackIsConnectedAndStrangersAreNot) {
   EXPECT_FALSE(is_on_connected_network(""));
 }
 
+TEST(EdgeSurroundings, LoopbackIsThisHostAndStrangersAreNot) {
+  EXPECT_TRUE(is_address_of_this_host("127.0.0.1"));
+  EXPECT_TRUE(is_address_of_this_host("127.9.9.9"));
+  EXPECT_TRUE(is_address_of_this_host("::1"));
+  EXPECT_FALSE(is_address_of_this_host("192.0.2.1")) << "an address of documentation is nobody's";
+  EXPECT_FALSE(is_address_of_this_host("2001:db8::1"));
+  EXPECT_FALSE(is_address_of_this_host("not an address"));
+  EXPECT_FALSE(is_address_of_this_host(""));
+}
+
 }  // namespace
 }  // namespace hedge::proxy

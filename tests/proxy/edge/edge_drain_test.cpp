@@ -27,24 +27,62 @@ EdgeLimits patient_limits() {
 }
 
 TEST(EdgeDrain, ClosesIdleConnectionsAtOnce) {
-  LineEdge edge(patient_limits());
+  EdgeLimits limits = patient_limits();
+  limits.drain_first_request = 60s;  // is for connections without a request alone
+  LineEdge edge(limits);
   PeerConnection used = PeerConnection::to(edge.plain_port());
   used.send("x\n");
   EXPECT_EQ(used.read_until("\n"), "ok:x\n");
-  PeerConnection unused = PeerConnection::to(edge.plain_port());
-  EXPECT_TRUE(edge.wait_for_open(2));
   edge.drain_and_join();
   EXPECT_TRUE(used.wait_for_end());
+}
+
+TEST(EdgeDrain, ClosesAtOnceWhatHasNeverHadARequestForLong) {
+  EdgeLimits limits = patient_limits();
+  limits.drain_first_request = 0ms;
+  LineEdge edge(limits);
+  PeerConnection unused = PeerConnection::to(edge.plain_port());
+  EXPECT_TRUE(edge.wait_for_open(1));
+  edge.drain_and_join();
   EXPECT_TRUE(unused.wait_for_end());
+}
+
+TEST(EdgeDrain, WaitsAMomentForTheFirstRequestOfAClientThatWasJustAccepted) {
+  EdgeLimits limits = patient_limits();
+  limits.drain_first_request = 30s;
+  LineEdge edge(limits);
+  PeerConnection idle = PeerConnection::to(edge.plain_port());
+  idle.send("x\n");
+  EXPECT_EQ(idle.read_until("\n"), "ok:x\n");
+  PeerConnection accepted = PeerConnection::to(edge.plain_port());
+  EXPECT_TRUE(edge.wait_for_open(2));
+  edge.server().begin_drain();
+  EXPECT_TRUE(idle.wait_for_end()) << "the drain has begun";
+  accepted.send("x\n");
+  EXPECT_EQ(accepted.read_until("\n"), "ok:x\n");
+  EXPECT_TRUE(accepted.wait_for_end());
+  edge.server().join();
+}
+
+TEST(EdgeDrain, EndsTheWaitForAFirstRequestInTime) {
+  EdgeLimits limits = patient_limits();
+  limits.drain_first_request = 200ms;
+  LineEdge edge(limits);
+  PeerConnection silent = PeerConnection::to(edge.plain_port());
+  EXPECT_TRUE(edge.wait_for_open(1));
+  edge.server().begin_drain();
+  EXPECT_TRUE(silent.wait_for_end()) << "long before the drain's own limit";
+  edge.server().join();
 }
 
 TEST(EdgeDrain, LetsAnExchangeFinish) {
   LineEdge edge(patient_limits());
+  PeerConnection idle = PeerConnection::to(edge.plain_port());
+  idle.send("x\n");
+  EXPECT_EQ(idle.read_until("\n"), "ok:x\n");
   PeerConnection busy = PeerConnection::to(edge.plain_port());
   busy.send("hold\n");
   EXPECT_EQ(busy.read_until("\n"), "holding\n");
-  PeerConnection idle = PeerConnection::to(edge.plain_port());
-  EXPECT_TRUE(edge.wait_for_open(2));
   edge.server().begin_drain();
   EXPECT_TRUE(idle.wait_for_end()) << "the drain has begun";
   busy.send("x");

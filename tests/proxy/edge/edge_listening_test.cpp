@@ -1,3 +1,6 @@
+#include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -8,7 +11,9 @@
 #include "base/text.h"
 #include "proxy/listening_sockets.h"
 #include "proxy/port_holder.h"
+#include "proxy/remembered_ports.h"
 #include "tests/support/open_descriptors.h"
+#include "tests/support/temporary_directory.h"
 
 namespace hedge::proxy {
 namespace {
@@ -94,17 +99,79 @@ int open_standard_ports_as_nobody() {
   return !given && given.error().id() == "port_forbidden" ? 0 : 15;
 }
 
-TEST(ListeningSockets, FallBackWhenTheUserMayNotTakeTheStandardPortAndSayHowToGetIt) {
+// The port that an earlier start took is `remembered`; it is free at first, then taken.
+int open_remembered_port_as_nobody(std::uint16_t remembered) {
+  constexpr uid_t kNobody = 65534;
+  if (::geteuid() == 0 && ::setresuid(kNobody, kNobody, kNobody) != 0) return 10;
+  ListenPlan plan;
+  plan.plain_ports = {79, 0, remembered};
+  plan.tls.emplace();
+  const Result<BoundAddresses> again = open_listening_sockets(plan);
+  if (!again || again->addresses.front().address.port != remembered) return 11;
+  if (again->notices.front().find("port " + std::to_string(remembered)) == std::string::npos) return 12;
+  const Result<BoundAddresses> taken = open_listening_sockets(plan);
+  if (!taken || taken->addresses.front().address.port == remembered) return 13;
+  plan.tls_ports.fallback = remembered;  // the other kind's own
+  plan.plain_ports.remembered = remembered;
+  return open_listening_sockets(plan) ? 0 : 14;
+}
+
+// What a child process that `run` is called in exits with.
+int exit_code_of(const std::function<int()>& run) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(run());
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+bool may_take_port_79() {
   const Result<std::string> first = read_file("/proc/sys/net/ipv4/ip_unprivileged_port_start");
-  if (first && parse_number<int>(trim(*first)).value_or(1024) <= 79) {
+  return first && parse_number<int>(trim(*first)).value_or(1024) <= 79;
+}
+
+TEST(ListeningSockets, FallBackWhenTheUserMayNotTakeTheStandardPortAndSayHowToGetIt) {
+  if (may_take_port_79()) {
     GTEST_SKIP() << "every user may take port 79 here (net.ipv4.ip_unprivileged_port_start)";
   }
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(open_standard_ports_as_nobody());
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(exit_code_of(open_standard_ports_as_nobody), 0);
+}
+
+TEST(ListeningSockets, FallBackToThePortOfTheLastStartWhileItIsFree) {
+  if (may_take_port_79()) {
+    GTEST_SKIP() << "every user may take port 79 here (net.ipv4.ip_unprivileged_port_start)";
+  }
+  // Free in both families, and below the ports that the system hands out to others meanwhile.
+  std::uint16_t port = 20'000;
+  while (port < 20'100 && !open_listening_sockets(plan_for({{"127.0.0.1", port}, {"::1", port}}))) ++port;
+  EXPECT_EQ(exit_code_of([port] { return open_remembered_port_as_nobody(port); }), 0);
+}
+
+class RememberedPortsTest : public ::testing::Test {
+ protected:
+  void write(const std::string& text) { ASSERT_TRUE(write_file_atomically(file(), text, 0600)); }
+  RememberedPorts load() const { return load_remembered_ports(file()); }
+  std::filesystem::path file() const { return directory_ / "edge.json"; }
+  test::TemporaryDirectory directory_;
+};
+
+TEST_F(RememberedPortsTest, AreReadAsTheyWereWritten) {
+  ASSERT_TRUE(remember_ports(file(), {8080, 8443}));
+  EXPECT_EQ(load().plain, 8080);
+  EXPECT_EQ(load().tls, 8443);
+}
+
+TEST_F(RememberedPortsTest, AreNoneWhereTheFileSaysNone) {
+  EXPECT_EQ(load().plain, 0) << "there is no file";
+  for (const std::string text : {"", "8080", "[8080]", "{", "{}", R"({"http_port": "8080"})",
+                                 R"({"http_port": -1})", R"({"http_port": 65536})", R"({"http_port": 1.5})"}) {
+    write(text);
+    EXPECT_EQ(load().plain, 0) << text;
+    EXPECT_EQ(load().tls, 0) << text;
+  }
+  write(R"({"http_port": null, "https_port": 8443})");
+  EXPECT_EQ(load().plain, 0);
+  EXPECT_EQ(load().tls, 8443) << "each for itself";
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 // The limits of heads, chunks and trailers: the last size that passes and the first that does not.
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
 #include "proxy/http/chunk_decoder.h"
 #include "proxy/http/head_scanner.h"
+#include "proxy/http/http1_codec.h"
 #include "tests/proxy/http/wire_decoder.h"
 
 namespace hedge::proxy::http {
@@ -65,6 +67,49 @@ TEST(HeadLimits, AResponseBeyondThemIsABadResponse) {
             "upstream_bad_response");
   EXPECT_EQ(refusal(MessageKind::response, "HTTP/1.1 200 OK\r\n" + fields_of(kMaxFieldBytes + 1)).id(),
             "upstream_bad_response");
+}
+
+std::string repeated(std::string_view text, std::size_t times) {
+  std::string out;
+  for (std::size_t i = 0; i < times; ++i) out += text;
+  return out;
+}
+
+// A message of `fields` fields, the empty line included.
+std::string small_fields(std::size_t fields) {
+  return "Host: a\r\n" + repeated("b:\r\n", fields - 1) + "\r\n";
+}
+
+TEST(HeadLimits, AThousandFieldsPass) {
+  HeadScanner scanner(MessageKind::request);
+  EXPECT_EQ(scanner.scan("GET / HTTP/1.1\r\n" + small_fields(kMaxFields)), HeadScanner::State::complete);
+  scanner.reset();
+  EXPECT_EQ(scanner.scan("GET / HTTP/1.1\r\n" + small_fields(kMaxFields)), HeadScanner::State::complete);
+}
+
+TEST(HeadLimits, OneFieldMoreIsRefused) {
+  EXPECT_EQ(refusal(MessageKind::request, "GET / HTTP/1.1\r\n" + small_fields(kMaxFields + 1)).id(),
+            "headers_too_large");
+  EXPECT_EQ(refusal(MessageKind::response, "HTTP/1.1 200 OK\r\n" + small_fields(kMaxFields + 1)).id(),
+            "upstream_bad_response");
+}
+
+// The names of the Connection field times the fields: what a head may cost must not grow with its square.
+TEST(HeadLimits, TheConnectionFieldListsSixtyFourOptionsAtMost) {
+  const std::string most = "Connection: " + repeated("x-hop,", kMaxConnectionOptions) + "\r\n";
+  const std::string end = "Connection: close\r\nX-Hop: 1\r\n\r\n";
+  RequestHead request;
+  ASSERT_FALSE(parse_request_head("GET / HTTP/1.1\r\nHost: a\r\n" + most + "X-Hop: 1\r\n\r\n", request));
+  ResponseHead response;
+  ASSERT_FALSE(parse_response_head("HTTP/1.1 200 OK\r\n" + most + "\r\n", false, response));
+
+  const auto refused = parse_request_head("GET / HTTP/1.1\r\nHost: a\r\n" + most + end, request);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->id(), "bad_request");
+  EXPECT_NE(refused->detail.find("connection"), std::string::npos) << refused->detail;
+  const auto bad_response = parse_response_head("HTTP/1.1 200 OK\r\n" + most + end, false, response);
+  ASSERT_TRUE(bad_response);
+  EXPECT_EQ(bad_response->id(), "upstream_bad_response");
 }
 
 std::string decode(std::string wire) {

@@ -44,7 +44,7 @@ TEST(ServiceManager, IsToldThatTheEdgeServesAndThatItEnds) {
   for (const std::string& address :
        {(directory / "notify").string(), "@hedge-test-" + std::to_string(::getpid())}) {
     Listener listener(address);
-    const ServiceManager manager({{"NOTIFY_SOCKET", address}});
+    const ServiceManager manager(Environment{{"NOTIFY_SOCKET", address}});
     EXPECT_TRUE(manager.is_there());
     manager.ready();
     EXPECT_TRUE(listener.receive().starts_with("READY=1\n")) << address;
@@ -61,7 +61,7 @@ TEST(ServiceManager, ThatIsNotThereIsNoObstacle) {
     EXPECT_FALSE(manager.is_there());
     manager.ready();
   }
-  const ServiceManager gone({{"NOTIFY_SOCKET", "/nonexistent/notify"}});
+  const ServiceManager gone(Environment{{"NOTIFY_SOCKET", "/nonexistent/notify"}});
   EXPECT_TRUE(gone.is_there());
   gone.ready();
 }

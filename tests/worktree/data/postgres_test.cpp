@@ -165,5 +165,27 @@ TEST_F(PostgresTest, an_administrator_who_is_no_superuser_is_enough) {
   EXPECT_EQ(PostgresData(managed, runner_).remove()->action, Action::removed);
 }
 
+TEST_F(PostgresTest, D20_a_server_without_room_for_the_golden_copy_is_told_before_it_is_made) {
+  PostgresSpec small = spec();
+  small.golden.space = [](const std::filesystem::path&) { return std::optional<std::uint64_t>(1'000'000); };
+  for (int run = 0; run < 2; ++run) {
+    const auto change = PostgresData(small, runner_).converge();
+    ASSERT_FALSE(change);
+    EXPECT_EQ(change.error().id(), "disk_full") << change.error().to_string();
+    EXPECT_EQ(value("SELECT count(*) FROM pg_database WHERE datname LIKE 'shop_%'"), "0");
+    EXPECT_EQ(value("SELECT count(*) FROM pg_roles WHERE rolname = 'shop_alpha'"), "0");
+  }
+}
+
+TEST_F(PostgresTest, D20_a_server_without_room_for_the_clone_is_told_before_it_is_made) {
+  make("beta");
+  PostgresSpec small = spec();
+  small.golden.space = [](const std::filesystem::path&) { return std::optional<std::uint64_t>(1'000'000); };
+  const auto change = PostgresData(small, runner_).converge();
+  ASSERT_FALSE(change);
+  EXPECT_EQ(change.error().id(), "disk_full") << change.error().to_string();
+  EXPECT_EQ(value("SELECT count(*) FROM pg_database WHERE datname LIKE 'shop_alpha%'"), "0");
+}
+
 }  // namespace
 }  // namespace hedge::worktree::test

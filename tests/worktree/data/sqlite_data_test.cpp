@@ -126,6 +126,95 @@ TEST_F(SqliteDataTest, another_worktrees_claim_is_not_ours) {
   EXPECT_TRUE(path_exists(spec_.app.file));
 }
 
+TEST_F(SqliteDataTest, a_file_that_took_the_place_of_ours_is_not_removed) {
+  ASSERT_TRUE(data().converge());
+  {
+    auto theirs = open(directory_ / "wt/restored");
+    add_note(theirs, "a backup that somebody put back");
+  }
+  std::filesystem::rename(directory_ / "wt/restored", spec_.app.file);
+  EXPECT_EQ(data().remove()->action, Action::removed) << "the tests' database is ours";
+  EXPECT_EQ(notes(spec_.app.file), "a backup that somebody put back");
+  EXPECT_FALSE(path_exists(spec_.test.file));
+  EXPECT_TRUE(std::filesystem::is_empty(directory_ / "state")) << "no marker is left behind";
+}
+
+TEST_F(SqliteDataTest, a_copy_of_a_marked_file_is_not_ours) {
+  ASSERT_TRUE(data().converge());
+  std::filesystem::rename(spec_.app.file, directory_ / "wt/away");
+  std::filesystem::copy_file(directory_ / "wt/away", spec_.app.file);
+  ASSERT_TRUE(data().remove());
+  EXPECT_TRUE(path_exists(spec_.app.file));
+}
+
+TEST_F(SqliteDataTest, what_was_written_to_it_leaves_it_ours) {
+  ASSERT_TRUE(data().converge());
+  {
+    auto own = open(spec_.app.file);
+    add_note(own, "mine");
+    ASSERT_TRUE(own.execute("VACUUM"));
+  }
+  std::filesystem::rename(directory_ / "wt", directory_ / "moved");
+  spec_.checkout = directory_ / "moved";
+  spec_.app.file = directory_ / "moved/data/shop.sqlite3";
+  spec_.test.file = directory_ / "moved/data/shop_test.sqlite3";
+  EXPECT_EQ(data().remove()->action, Action::removed);
+  EXPECT_FALSE(path_exists(spec_.app.file));
+}
+
+TEST_F(SqliteDataTest, a_marker_that_names_no_file_claims_none_and_goes) {
+  ASSERT_TRUE(ensure_directory(spec_.app.file.parent_path()));
+  {
+    auto theirs = open(spec_.app.file);
+    add_note(theirs, "not ours");
+  }
+  ASSERT_TRUE(ensure_directory(directory_ / "state"));
+  ASSERT_TRUE(write_file_atomically(spec_.app.marker, spec_.id, 0600));
+  EXPECT_EQ(data().remove()->action, Action::none);
+  EXPECT_EQ(notes(spec_.app.file), "not ours");
+  EXPECT_FALSE(path_exists(spec_.app.marker));
+}
+
+TEST_F(SqliteDataTest, forgetting_drops_the_markers_and_leaves_the_files) {
+  ASSERT_TRUE(data().converge());
+  ASSERT_TRUE(data().forget());
+  EXPECT_TRUE(path_exists(spec_.app.file));
+  EXPECT_TRUE(std::filesystem::is_empty(directory_ / "state"));
+}
+
+TEST_F(SqliteDataTest, the_log_of_a_database_that_is_gone_is_not_replayed_into_the_new_one) {
+  ASSERT_TRUE(ensure_directory(spec_.app.file.parent_path()));
+  ASSERT_TRUE(write_file_atomically(spec_.app.file.string() + "-wal", "of another", 0600));
+  ASSERT_TRUE(write_file_atomically(spec_.app.file.string() + "-journal", "of another", 0600));
+  ASSERT_TRUE(data().converge());
+  EXPECT_FALSE(path_exists(spec_.app.file.string() + "-wal"));
+  EXPECT_FALSE(path_exists(spec_.app.file.string() + "-journal"));
+}
+
+TEST_F(SqliteDataTest, an_unfinished_copy_goes_too) {
+  ASSERT_TRUE(ensure_directory(spec_.app.file.parent_path()));
+  ASSERT_TRUE(write_file_atomically(spec_.app.file.string() + ".hedge-new", "half", 0600));
+  ASSERT_TRUE(data().remove());
+  EXPECT_TRUE(std::filesystem::is_empty(spec_.app.file.parent_path()));
+}
+
+TEST_F(SqliteDataTest, D20_a_disk_without_room_for_the_copy_is_told_before_anything_is_written) {
+  {
+    auto main = open(spec_.app.source);
+    add_note(main, "whole");
+  }
+  spec_.space = [](const std::filesystem::path&) { return std::optional<std::uint64_t>(100); };
+  for (int run = 0; run < 2; ++run) {
+    const auto change = data().converge();
+    ASSERT_FALSE(change);
+    EXPECT_EQ(change.error().id(), "disk_full");
+    EXPECT_NE(change.error().text().find("needed"), std::string::npos);
+    EXPECT_FALSE(path_exists(spec_.app.file));
+    EXPECT_FALSE(path_exists(spec_.app.marker));
+    EXPECT_FALSE(path_exists(spec_.app.file.string() + ".hedge-new"));
+  }
+}
+
 TEST_F(SqliteDataTest, W23_a_link_that_leads_to_mains_database_is_refused) {
   auto main = open(spec_.app.source);
   add_note(main, "mains");

@@ -6,7 +6,11 @@
 namespace hedge::worktree::test {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 class ComposeStackTest : public ComposeWorld {};
 
@@ -38,6 +42,39 @@ TEST_F(ComposeStackTest, K11_a_changed_value_recreates_that_service_alone) {
   EXPECT_EQ(container("alpha", "db").id, database);
   EXPECT_NE(container("alpha", "app").id, application);
   EXPECT_EQ(inside(container("alpha", "app"), {"printenv", "HEDGE_SLUG"}), "renamed");
+}
+
+TEST_F(ComposeStackTest, K11_a_changed_environment_file_recreates_the_service_that_reads_it) {
+  compose_file("services:\n  app:\n    image: shop\n    command: [\"sleep\", \"600\"]\n    stop_signal: SIGKILL\n"
+               "    env_file: local.env\n");
+  ASSERT_TRUE(write_file_atomically(main() / ".gitignore", "local.env\n", 0644));
+  commit_if_changed();
+  const ComposeStackSpec wanted = spec("alpha");
+  ASSERT_TRUE(write_file_atomically(wanted.checkout / "local.env", "SEEDED=one\n", 0644));
+  up();
+  const std::string before = container("alpha", "app").id;
+  ASSERT_TRUE(write_file_atomically(wanted.checkout / "local.env", "SEEDED=two\n", 0644));
+  EXPECT_EQ(stack().check()->presence, Presence::differs);
+  up();
+  EXPECT_NE(container("alpha", "app").id, before);
+  EXPECT_EQ(inside(container("alpha", "app"), {"printenv", "SEEDED"}), "two");
+}
+
+TEST_F(ComposeStackTest, E40_inside_the_public_name_is_this_host) {
+  up();
+  const std::string gateway = engine().fetch_gateway("hedge").value();
+  ASSERT_NE(gateway, "");
+  const std::string found = inside(container("alpha", "app"), {"cat", "/etc/hosts"});
+  EXPECT_THAT(lines_of(found), Contains(AllOf(StartsWith(gateway), HasSubstr("shop.alpha.localhost"))));
+}
+
+TEST_F(ComposeStackTest, D19_the_status_tells_the_environment_that_the_container_has) {
+  up();
+  const auto status = stack().load_status();
+  ASSERT_TRUE(status) << status.error().to_string();
+  ASSERT_TRUE(status->at(0).environment);
+  EXPECT_EQ(status->at(0).environment->at("HEDGE_SLUG"), "alpha");
+  EXPECT_EQ(status->at(0).environment->at("PASSWORD"), "a$b$$c");
 }
 
 TEST_F(ComposeStackTest, D19_the_container_has_the_worktrees_environment_byte_by_byte) {

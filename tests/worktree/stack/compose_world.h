@@ -108,6 +108,7 @@ class ComposeWorld : public ::testing::Test {
     out.main_checkout = main();
     out.directory = directory_ / "state" / slug;
     out.network = "hedge";
+    out.host = "shop." + slug + ".localhost";
     out.services = {{"app", 8000, {slug + ".shop.hedge"}}};
     out.environment = {{"HEDGE_SLUG", slug}, {"PASSWORD", "a$b$$c"}};
     out.caller = current_environment();

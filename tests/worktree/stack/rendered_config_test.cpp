@@ -187,6 +187,33 @@ TEST_P(RenderedConfigTest, W08_checkout_and_git_directory_are_mounted_at_their_o
   EXPECT_EQ(services["app"]["environment"]["GIT_CONFIG_VALUE_0"], "/wt");
 }
 
+TEST_P(RenderedConfigTest, E40_the_application_alone_finds_the_edge_under_its_public_name) {
+  RenderRequest wanted = request();
+  wanted.extra_hosts = {"shop.alpha.localhost:172.18.0.1"};
+  const Json services = result(wanted)["services"];
+  EXPECT_EQ(services["app"]["extra_hosts"], Json::array({"shop.alpha.localhost:172.18.0.1"}));
+  EXPECT_FALSE(services["migrate"].contains("extra_hosts"));
+}
+
+TEST(ExtraHosts, E40_the_repositorys_own_stay_in_whichever_form) {
+  RenderRequest wanted;
+  wanted.project = "shop-alpha";
+  wanted.checkout = "/wt";
+  wanted.git_common_dir = "/main/.git";
+  wanted.services = {"app"};
+  wanted.extra_hosts = {"shop.alpha.localhost:172.18.0.1"};
+  const std::vector<std::pair<std::string, Json>> forms{
+      {"['other:10.0.0.1']", {"other:10.0.0.1", "shop.alpha.localhost:172.18.0.1"}},
+      {"{other: 10.0.0.1}", {"other:10.0.0.1", "shop.alpha.localhost:172.18.0.1"}},
+      {"{other: ['10.0.0.1', '10.0.0.2']}", {"other:10.0.0.1", "other:10.0.0.2", "shop.alpha.localhost:172.18.0.1"}},
+      {"['shop.alpha.localhost=10.0.0.9']", {"shop.alpha.localhost=10.0.0.9"}}};
+  for (const auto& [given, expected] : forms) {
+    const auto config = render_for_worktree("services:\n  app:\n    image: shop\n    extra_hosts: " + given + "\n", wanted);
+    ASSERT_TRUE(config) << config.error().to_string();
+    EXPECT_EQ(Json::parse(config->text)["services"]["app"]["extra_hosts"], expected) << given;
+  }
+}
+
 TEST_P(RenderedConfigTest, W21_no_mount_creates_its_source) {
   const Json rendered = result(request());
   for (const Json& one : rendered["services"]["app"]["volumes"]) {
