@@ -81,19 +81,16 @@ std::string find_program(const std::string& name, const std::optional<Environmen
 }
 
 [[noreturn]] void child_main(const Prepared& prepared, const CommandLine& command, const ChildStreams& streams,
-                             bool own_group, SessionMode session, int report) {
+                             SessionMode session, int report) {
   const auto fail = [report] {
     const int number = errno;
     [[maybe_unused]] const ssize_t told = ::write(report, &number, sizeof number);
     ::_exit(127);
   };
-  if (session != SessionMode::same) {
-    ::setsid();
-    if (session == SessionMode::own_until_parent_dies) end_with_parent(prepared.parent);
-  } else if (own_group) {
-    ::setpgid(0, 0);
-    if (command.ends_with_caller) end_with_parent(prepared.parent);
-  }
+  const bool own_session = session == SessionMode::own || session == SessionMode::own_until_parent_dies;
+  if (own_session) ::setsid();
+  else if (session == SessionMode::same_but_own_group) ::setpgid(0, 0);
+  if (session == SessionMode::own_until_parent_dies || command.ends_with_caller) end_with_parent(prepared.parent);
   const std::array<int, 3> wanted{streams.in, streams.out, streams.err};
   for (int target = 0; target < 3; ++target) {
     const int source = wanted[static_cast<std::size_t>(target)];
@@ -113,7 +110,7 @@ std::string find_program(const std::string& name, const std::optional<Environmen
   ::_exit(127);
 }
 
-Result<pid_t> start(const CommandLine& command, const ChildStreams& streams, bool own_group, SessionMode session) {
+Result<pid_t> start(const CommandLine& command, const ChildStreams& streams, SessionMode session) {
   if (command.argv.empty()) return Error(ErrorKind::invalid_input, "an empty command");
   Prepared prepared;
   prepared.program = find_program(command.argv.front(), command.environment);
@@ -128,7 +125,7 @@ Result<pid_t> start(const CommandLine& command, const ChildStreams& streams, boo
   if (!report) return report.error();
   const pid_t child = ::fork();
   if (child < 0) return Error::from_errno(errno, "fork");
-  if (child == 0) child_main(prepared, command, streams, own_group, session, report->write.get());
+  if (child == 0) child_main(prepared, command, streams, session, report->write.get());
   report->write.reset();
   int number = 0;
   ssize_t got = 0;
@@ -274,7 +271,12 @@ Environment current_environment() {
   return out;
 }
 
-Result<CommandOutput> run_command(const CommandLine& command) {
+Result<CommandOutput> run_command(const CommandLine& command, RunningCommands* running) {
+  CommandStay stay(running);
+  if (!stay.is_allowed()) {
+    return Error(ErrorKind::cancelled, "the program is ending, so that " + command.argv.front() + " was not started")
+        .with_id("interrupted");
+  }
   auto in = make_pipe();
   auto out = make_pipe();
   auto err = make_pipe();
@@ -282,8 +284,9 @@ Result<CommandOutput> run_command(const CommandLine& command) {
   const UniqueFd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const bool has_input = !command.input.empty();
   const ChildStreams streams{has_input ? in->read.get() : null.get(), out->write.get(), err->write.get()};
-  auto child = start(command, streams, true, SessionMode::same);
+  auto child = start(command, streams, SessionMode::same_but_own_group);
   if (!child) return child.error();
+  stay.has_started(*child);
   in->read.reset();
   out->write.reset();
   err->write.reset();
@@ -306,7 +309,7 @@ Result<std::string> run_for_output(const CommandLine& command) {
 }
 
 Result<pid_t> spawn_child(const CommandLine& command, const ChildStreams& streams, SessionMode session) {
-  return start(command, streams, false, session);
+  return start(command, streams, session);
 }
 
 Result<int> wait_for_child(pid_t child) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/running_commands.h"
 #include "base/unique_fd.h"
 
 namespace hedge {
@@ -39,9 +40,10 @@ struct CommandOutput {
   bool ok() const { return exit_code == 0; }
 };
 
-// Runs to the end. A non-zero exit is a value, not an error.
-// Errors: not_found (no such program, or directory), permission, timed_out (with the tail of its standard error), io.
-Result<CommandOutput> run_command(const CommandLine& command);
+// Runs to the end. A non-zero exit is a value, not an error. `running`, if given, knows of it meanwhile.
+// Errors: not_found (no such program, or directory), permission, timed_out (with the tail of its standard error), io; cancelled
+// `interrupted`, after RunningCommands::end_all().
+Result<CommandOutput> run_command(const CommandLine& command, RunningCommands* running = nullptr);
 
 // As above, but a non-zero exit is an Error of kind io whose text has the last lines of its standard error.
 Result<std::string> run_for_output(const CommandLine& command);
@@ -55,7 +57,12 @@ class CommandRunner {
 
 class SystemCommandRunner final : public CommandRunner {
  public:
-  Result<CommandOutput> run(const CommandLine& command) override { return run_command(command); }
+  Result<CommandOutput> run(const CommandLine& command) override { return run_command(command, &running_); }
+  // Thread-safe; see RunningCommands.
+  void end_all() { running_.end_all(); }
+
+ private:
+  RunningCommands running_;
 };
 
 // A child that shares the caller's terminal (wrappers such as `hedge run`): standard streams are inherited, or replaced
@@ -65,11 +72,13 @@ struct ChildStreams {
   int out = -1;
   int err = -1;
 };
-// Starts `command` (its `input`, `limit` and `max_output_bytes` do not apply). With `new_session` it leads a session and
-// process group of its own, which survives the caller.
-// Errors: as run_command().
-// `own_until_parent_dies`: the child also gets SIGTERM when the thread that started it is gone, however that ended.
-enum class SessionMode { same, own, own_until_parent_dies };
+enum class SessionMode {
+  same,                   // the caller's session and process group
+  same_but_own_group,     // the child leads a process group of its own: a signal to it can reach its children too
+  own,                    // it leads a session and process group of its own, which survives the caller
+  own_until_parent_dies,  // likewise, and it gets SIGTERM when the thread that started it is gone, however that ended
+};
+// Starts `command` (its `input`, `limit` and `max_output_bytes` do not apply). Errors: as run_command().
 Result<pid_t> spawn_child(const CommandLine& command, const ChildStreams& streams, SessionMode session);
 // Waits without a bound (the child is the user's). Returns the exit code, 128 + signal if a signal ended it.
 Result<int> wait_for_child(pid_t child);

@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
+#include "base/subprocess.h"
 #include "cli/output.h"
 #include "cli/services.h"
 #include "config/invoking_user.h"
@@ -110,11 +111,17 @@ void print_failure(Output& output, ResultShape shape, const std::string& verb, c
   }
 }
 
-// A contract verb owes an object whatever happens. Then it ends without unwinding: what was begun stands in the journal, as
-// after `kill -9`.
-[[noreturn]] void end_interrupted(Output& output, const std::string& verb, int number) {
+// Verbs whose commands must not outlive them; a contract verb also owes an object whatever happens.
+bool ends_with_its_commands(std::string_view verb) {
+  return shape_of(verb) == ResultShape::contract || verb == "gc" || verb == "golden";
+}
+
+// It ends without unwinding: what was begun stands in the journal, as after `kill -9`. What it has printed is the result,
+// whatever the verb makes of the end of its commands.
+[[noreturn]] void end_interrupted(Output& output, SystemCommandRunner& runner, const std::string& verb, int number) {
   const Error error = Error(ErrorKind::cancelled, std::string("ended by signal ") + ::strsignal(number)).with_id("interrupted");
-  print_failure(output, ResultShape::contract, verb, error);
+  print_failure(output, shape_of(verb), verb, error);
+  runner.end_all();
   ::_exit(contract::to_int(contract::ExitCode::failed));
 }
 
@@ -143,13 +150,13 @@ log::Level level_of(int verbosity) {
   return verbosity == 1 ? log::Level::info : log::Level::warning;
 }
 
-int run_chosen(Program& program, Output& output) {
+int run_chosen(Program& program, Output& output, CommandRunner& runner) {
   const GlobalOptions options = program.options();
   Environment environment = current_environment();
   output.set_json(options.json);
   output.set_color(options.color && !environment.contains("NO_COLOR"));
   log::start(level_of(options.verbosity));
-  Services services(options, std::move(environment), output);
+  Services services(options, std::move(environment), output, runner);
   Command& command = *program.chosen();
   const auto code = command.run(services);
   if (code) return *code;
@@ -190,10 +197,11 @@ int run_command_line(const Arguments& arguments, Output& output) {
     print_failure(output, shape_of(verb), verb, acting.error());
     return contract::to_int(contract::exit_code_of(acting.error()));
   }
+  SystemCommandRunner runner;
   std::optional<SignalWatch> watch;
-  if (shape_of(verb) == ResultShape::contract) {
+  if (ends_with_its_commands(verb)) {
     watch.emplace(std::vector<int>{SIGTERM, SIGINT, SIGHUP},
-                  [&output, verb](int number) { end_interrupted(output, verb, number); });
+                  [&output, &runner, verb](int number) { end_interrupted(output, runner, verb, number); });
   }
   Program program;
   try {
@@ -202,7 +210,7 @@ int run_command_line(const Arguments& arguments, Output& output) {
   } catch (const CLI::ParseError& end) {  // the one wrapper of a library that reports by throwing
     return on_parse_end(end, program, output, arguments);
   }
-  const int code = run_chosen(program, output);
+  const int code = run_chosen(program, output, runner);
   if (output.delivered()) return code;
   output.warn("the result could not be written to standard output");
   return code == 0 ? contract::to_int(contract::ExitCode::failed) : code;

@@ -21,6 +21,17 @@ Result<router::EdgeClient> edge_client(Services& services) {
   return router::EdgeClient(router::find_control_socket(paths->state, paths->control_socket()));
 }
 
+Result<router::EdgeStatus> fetch_status(Services& services, std::chrono::milliseconds ending_limit) {
+  const auto paths = services.paths();
+  if (!paths) return paths.error();
+  const auto client = edge_client(services);
+  if (!client) return client.error();
+  auto status = client->fetch_status();
+  if (status || status.error().kind() != ErrorKind::unavailable) return status;
+  if (auto none = router::require_no_edge(paths->state, ending_limit); !none) return none.error();
+  return status;
+}
+
 std::string_view to_string(EdgeNotice notice) {
   switch (notice) {
     case EdgeNotice::told:

@@ -1,6 +1,7 @@
 // How verbs reach a running edge.
 #pragma once
 
+#include <chrono>
 #include <string_view>
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,6 +14,10 @@ namespace hedge::cli {
 
 // Of this state directory's edge. Errors: of Services::paths().
 Result<router::EdgeClient> edge_client(Services& services);
+
+// Waits at most `ending_limit` for an edge whose control socket is gone already.
+// Errors: of EdgeClient; `edge_unresponsive` also if an edge of this state directory lives without its socket.
+Result<router::EdgeStatus> fetch_status(Services& services, std::chrono::milliseconds ending_limit);
 
 enum class EdgeNotice { told, is_down, will_look_itself };
 std::string_view to_string(EdgeNotice notice);

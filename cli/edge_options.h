@@ -31,8 +31,8 @@ void declare_edge_options(CLI::App& verb, EdgeOptions& options);
 // Errors: `config_invalid`, `usage_error`; not_found, if the file of --config is not there.
 Result<router::EdgeSettings> load_settings(const EdgeOptions& options, Services& services);
 
-// Where this edge keeps its things: the settings' state_dir counts where the caller named none. The
-// directories are made.
+// Where this edge keeps its things: the settings' state_dir counts where the caller named none, and that of the user-wide file
+// where a file of --config names none. The directories are made.
 Result<config::Paths> edge_paths(const router::EdgeSettings& settings, Services& services);
 
 // The same options as arguments for another `hedge edge run`; paths are absolute.

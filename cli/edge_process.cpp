@@ -1,5 +1,6 @@
 #include "cli/edge_process.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <thread>
@@ -20,7 +21,7 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 constexpr auto kPoll = std::chrono::milliseconds(20);
 constexpr auto kEndLimit = std::chrono::seconds(5);
-constexpr std::size_t kMaxLog = 64UL << 20;
+constexpr std::size_t kMaxTail = 64UL << 10;
 
 Result<UniqueFd> open_log(const std::filesystem::path& log) {
   if (auto made = ensure_directory(log.parent_path(), 0700); !made) return made.error();
@@ -29,10 +30,15 @@ Result<UniqueFd> open_log(const std::filesystem::path& log) {
   return fd;
 }
 
+// The last lines written since `start`; nobody bounds what earlier edges have written before it.
 std::string log_since(const std::filesystem::path& log, off_t start) {
-  const auto content = read_file(log, kMaxLog);
-  if (!content || static_cast<std::size_t>(start) >= content->size()) return {};
-  return tail_of(std::string_view(*content).substr(static_cast<std::size_t>(start)), 8);
+  const UniqueFd fd(::open(log.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const off_t end = fd ? ::lseek(fd.get(), 0, SEEK_END) : -1;
+  if (end <= start) return {};
+  std::string text(std::min(kMaxTail, static_cast<std::size_t>(end - start)), '\0');
+  const ssize_t got = ::pread(fd.get(), text.data(), text.size(), end - static_cast<off_t>(text.size()));
+  text.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
+  return tail_of(text, 8);
 }
 
 Error start_failed(const std::string& what, const EdgeLaunch& launch, off_t log_start) {

@@ -85,6 +85,20 @@ std::vector<Warning> warnings_about(const certs::Authority& authority,
   return warnings;
 }
 
+std::vector<Warning> warnings_about_host(const std::string& host, Services& services) {
+  const auto location = find_local_authority(services);
+  if (!location) return {};
+  const auto root = certs::load_root(*location);
+  if (!root) return {};
+  const auto permitted = certs::permitted_suffixes(**root);
+  if (permitted.empty() || certs::is_at_or_below_any(host, permitted)) return {};
+  return {{"ca_suffix_missing",
+           "no TLS for " + host +
+               ": the CA may not sign for it; add its domain to the settings' suffixes, move " +
+               location->directory.string() + " aside and make a new one with `hedge ca trust`",
+           "hedge explain ca_suffix_missing"}};
+}
+
 nlohmann::json root_to_json(const X509& root, const certs::AuthorityLocation& location) {
   return {{"name", certs::common_name(root)},
           {"fingerprint", certs::fingerprint(root)},

@@ -34,6 +34,9 @@ struct Warning {
 std::vector<Warning> warnings_about(const certs::Authority& authority,
                                     const std::vector<std::string>& suffixes, WallTime now);
 
+// The same for a host that is to have TLS. Nothing while there is no readable CA.
+std::vector<Warning> warnings_about_host(const std::string& host, Services& services);
+
 nlohmann::json root_to_json(const X509& root, const certs::AuthorityLocation& location);
 nlohmann::json finding_to_json(const certs::TrustFinding& finding);
 nlohmann::json warnings_to_json(const std::vector<Warning>& warnings);

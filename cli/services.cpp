@@ -1,14 +1,15 @@
 #include "cli/services.h"
 
 #include "cli/manager.h"
+#include "router/edge_settings.h"
 #include "router/sqlite_route_store.h"
 
 namespace hedge::cli {
 
 namespace fs = std::filesystem;
 
-Services::Services(GlobalOptions options, Environment environment, Output& output)
-    : options_(std::move(options)), environment_(std::move(environment)), output_(output) {}
+Services::Services(GlobalOptions options, Environment environment, Output& output, CommandRunner& runner)
+    : options_(std::move(options)), environment_(std::move(environment)), output_(output), runner_(runner) {}
 
 Services::~Services() = default;
 
@@ -26,9 +27,20 @@ Result<fs::path> Services::directory() const {
   return canonical;
 }
 
+Result<config::Paths> Services::find_paths() const {
+  auto found = config::find_paths(options_.state_dir, environment_);
+  const bool is_named = options_.state_dir || environment_.contains("HEDGE_STATE_DIR");
+  if (!found || is_named) return found;
+  // A file that cannot be read might name another directory: to go on with the default would be to take that one for empty.
+  const auto settings = router::load_edge_settings(found->config);
+  if (!settings && settings.error().kind() == ErrorKind::not_found) return found;
+  if (!settings) return settings.error();
+  return settings->edge.state_dir ? config::find_paths(settings->edge.state_dir, environment_) : found;
+}
+
 Result<config::Paths> Services::paths() {
   if (!paths_) {
-    auto found = config::find_paths(options_.state_dir, environment_);
+    auto found = find_paths();
     if (!found) return found.error();
     paths_ = std::move(*found);
   }

@@ -19,7 +19,8 @@ class Manager;
 
 class Services {
  public:
-  Services(GlobalOptions options, Environment environment, Output& output);
+  // Lifetime: `output` and `runner` outlive it.
+  Services(GlobalOptions options, Environment environment, Output& output, CommandRunner& runner);
   ~Services();
   Services(const Services&) = delete;
   Services& operator=(const Services&) = delete;
@@ -34,7 +35,8 @@ class Services {
   // Where the caller stands: -C, made absolute. Errors: not_found `directory_missing`.
   Result<std::filesystem::path> directory() const;
 
-  // Where things are; creates nothing.
+  // Where things are: --state-dir, else HEDGE_STATE_DIR, else `state_dir` of the user-wide settings file, else the default.
+  // Creates nothing. Errors: `config_invalid`, if that file decides and cannot be read; those of config::find_paths().
   Result<config::Paths> paths();
   // As paths(), with the state and runtime directories made.
   Result<config::Paths> writable_paths();
@@ -46,11 +48,13 @@ class Services {
   Result<Manager*> manager();
 
  private:
+  Result<config::Paths> find_paths() const;
+
   GlobalOptions options_;
   Environment environment_;
   Output& output_;
   SystemClock clock_;
-  SystemCommandRunner runner_;
+  CommandRunner& runner_;
   std::optional<config::Paths> paths_;
   std::unique_ptr<router::RouteStore> routes_;
   std::unique_ptr<Manager> manager_;  // uses all of the above

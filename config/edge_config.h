@@ -28,8 +28,8 @@ std::string to_string(const SocketAddress& address);
 enum class CookieMode { narrow, pass };
 
 struct EdgeConfig {
-  // Where the edge keeps routes, the CA and its logs. Default: the one of --state-dir or HEDGE_STATE_DIR,
-  // else XDG's.
+  // Where Hedge keeps worktrees, routes, the CA and its logs; every command follows the user-wide file. Outranked
+  // by --state-dir and HEDGE_STATE_DIR. Default: XDG's.
   std::optional<std::filesystem::path> state_dir;
   // The control socket (0600). Default: edge.sock in the runtime directory. At most 107 bytes.
   std::optional<std::filesystem::path> control;

@@ -1,6 +1,8 @@
 // hedge create: check, converge what is missing, check again.
 #include <algorithm>
+#include <optional>
 
+#include "base/file_lock.h"
 #include "contract/assess.h"
 #include "contract/observations.h"
 #include "contract/stopwatch.h"
@@ -16,40 +18,66 @@ class Creation {
       : tools_(tools), options_(options), result_(result) {}
 
   Result<void> run(const std::filesystem::path& caller) {
-    auto located = worktree::locate(tools_.git, tools_.registry, caller);
+    const auto find_place = options_.rehearsal == Rehearsal::yes ? worktree::locate : worktree::locate_and_follow;
+    auto located = find_place(tools_.git, tools_.registry, caller);
     if (!located) return located.error();
     auto config = load_config_of(located->checkout.top, located->main_checkout);
     if (!config) return config.error();
-    auto record = find_record(*located, *config);
+    auto wanted = propose(*located, *config);
+    if (!wanted) return wanted.error();
+    if (options_.rehearsal == Rehearsal::yes) {
+      result_.workspace = workspace_facts(*wanted);
+      return rehearse(*wanted, std::move(*config));
+    }
+    if (auto usable = require_usable(*wanted, *config); !usable) return usable.error();
+    auto birth = tools_.locks.hold_birth();
+    if (!birth) return birth.error();
+    birth_ = std::move(*birth);
+    auto record = admit(*located, *config);
     if (!record) return record.error();
     result_.workspace = workspace_facts(*record);
-    if (options_.rehearsal == Rehearsal::yes) return rehearse(*record, std::move(*config));
     auto made = make(*record, std::move(*config));
     if (made) return {};
     return made.error();
   }
 
  private:
-  Result<worktree::WorktreeRecord> find_record(const worktree::Located& located, const config::ProjectConfig& config) {
-    if (!options_.branch.empty()) {
-      const worktree::CreateRequest request{options_.branch, options_.from, options_.instance, options_.stack};
-      return options_.rehearsal == Rehearsal::yes ? tools_.lifecycle.propose(located, config, request)
-                                                  : tools_.lifecycle.admit(located, config, request);
-    }
+  worktree::CreateRequest request() const { return {options_.branch, options_.from, options_.instance, options_.stack}; }
+
+  // The record that is there, or the one that would be; refuses what this verb is not for.
+  Result<worktree::WorktreeRecord> propose(const worktree::Located& located, const config::ProjectConfig& config) {
+    if (!options_.branch.empty()) return tools_.lifecycle.propose(located, config, request());
     const bool is_foreign = !located.record && located.checkout.kind == worktree::WorktreeKind::linked && !options_.adopt;
     if (is_foreign) return worktree::require_initialized(located);
     if (options_.rehearsal == Rehearsal::yes && !located.record) {
       return Error(ErrorKind::not_found, "this checkout is not registered yet, so there is no plan to show")
           .with_id("worktree_uninitialized");
     }
-    return tools_.lifecycle.adopt(located, config);
+    return tools_.lifecycle.propose_adoption(located, config);
+  }
+
+  // Whatever is wrong with the options and the configuration is told before anything is recorded.
+  Result<void> require_usable(const worktree::WorktreeRecord& wanted, const config::ProjectConfig& config) {
+    auto recorded = tools_.registry.find(wanted.id);
+    if (!recorded) return recorded.error();
+    if (recorded->has_value()) result_.workspace = workspace_facts(wanted);
+    auto subject = make_subject(tools_, wanted, config, options_.provider, worktree::ObserveMode::rehearsal);
+    if (!subject) return subject.error();
+    return {};
+  }
+
+  Result<worktree::WorktreeRecord> admit(const worktree::Located& located, const config::ProjectConfig& config) {
+    return options_.branch.empty() ? tools_.lifecycle.adopt(located, config)
+                                   : tools_.lifecycle.admit(located, config, request());
   }
 
   // The checkout first: the branch brings its own hedge.toml, and everything after follows that one.
   Result<void> make(worktree::WorktreeRecord record, config::ProjectConfig config) {
     auto subject = make_subject(tools_, record, config, options_.provider, worktree::ObserveMode::real);
     if (!subject) return subject.error();
-    if (auto checkout = converge(*subject, true); !checkout) return finish_failed(*subject, checkout.error());
+    const auto checkout = converge(*subject, true);
+    birth_.reset();  // from here on the ledger tells of it
+    if (!checkout) return finish_failed(*subject, checkout.error());
     auto own_config = load_config_of(subject->record.path, subject->record.main_checkout);
     if (!own_config) return own_config.error();
     subject = make_subject(tools_, subject->record, std::move(*own_config), options_.provider, worktree::ObserveMode::real);
@@ -112,6 +140,7 @@ class Creation {
   const Instruments& tools_;
   const CreateOptions& options_;
   ContractResult& result_;
+  std::optional<FileLock> birth_;  // from before the record is written until something of it is in the ledger
 };
 
 }  // namespace

@@ -77,7 +77,8 @@ Result<void> rehearse(const Instruments& tools, const worktree::WorktreeRecord& 
 
 Result<void> destroy_into(const Instruments& tools, const std::filesystem::path& caller, const DestroyOptions& options,
                           ContractResult& result) {
-  auto located = worktree::locate(tools.git, tools.registry, caller);
+  const auto find_place = options.rehearsal == Rehearsal::yes ? worktree::locate : worktree::locate_and_follow;
+  auto located = find_place(tools.git, tools.registry, caller);
   if (!located) return located.error();
   auto record = find_record(tools, *located, options.branch, options.instance);
   if (!record) {

@@ -14,7 +14,7 @@ using worktree::ResourceSpec;
 
 Result<Subject> subject_of(const Instruments& tools, const std::filesystem::path& caller, const std::string& branch,
                            ContractResult& result) {
-  auto located = worktree::locate(tools.git, tools.registry, caller);
+  auto located = worktree::locate_and_follow(tools.git, tools.registry, caller);
   if (!located) return located.error();
   auto record = find_record(tools, *located, branch);
   if (!record) return record.error();

@@ -5,7 +5,7 @@ namespace hedge::contract {
 Result<worktree::WorktreeRecord> find_record(const Instruments& tools, const worktree::Located& located,
                                              const std::string& branch, const std::string& instance) {
   if (branch.empty()) return worktree::require_initialized(located);
-  return worktree::find_worktree(tools.git, tools.registry, located.checkout.repository, branch, instance);
+  return worktree::find_worktree(tools.git, tools.registry, located, branch, instance);
 }
 
 }  // namespace hedge::contract

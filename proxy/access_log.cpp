@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -16,6 +17,8 @@ namespace {
 
 // The writer is woken by the first line and then waits this long for company.
 constexpr std::chrono::milliseconds kGatherTime{50};
+// For a reader that is slow; then lines are lost.
+constexpr std::chrono::milliseconds kRoomLimit{1000};
 
 // Every byte may become six; 10 texts, 8 numbers, and the keys.
 constexpr std::size_t kLongestLine =
@@ -79,6 +82,12 @@ Result<UniqueFd> open_for_append(const std::filesystem::path& path) {
   return file;
 }
 
+// A supervisor may have given us a pipe or socket that does not block.
+bool has_room_soon(int descriptor) {
+  pollfd wait{descriptor, POLLOUT, 0};
+  return ::poll(&wait, 1, static_cast<int>(kRoomLimit.count())) > 0;
+}
+
 }  // namespace
 
 void AccessRecord::clear() {
@@ -137,6 +146,13 @@ Result<std::unique_ptr<AccessLog>> AccessLog::open(const std::filesystem::path& 
   Result<UniqueFd> file = open_for_append(path);
   if (!file) return std::move(file).error();
   return std::unique_ptr<AccessLog>(new AccessLog(path, std::move(*file)));
+}
+
+Result<std::unique_ptr<AccessLog>> AccessLog::open_descriptor(int descriptor) {
+  // Not through /dev/fd: that is a second open(), which a socket refuses and a pipe of another user, too.
+  UniqueFd file(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
+  if (!file) return Error::from_errno(errno, "use descriptor " + std::to_string(descriptor));
+  return std::unique_ptr<AccessLog>(new AccessLog({}, std::move(file)));
 }
 
 AccessLog::AccessLog(std::filesystem::path path, UniqueFd file)
@@ -199,16 +215,18 @@ void AccessLog::run() {
     }
     store(lines);
     lines.clear();
-    if (reopening) {
-      Result<UniqueFd> file = open_for_append(path_);
-      if (file) {
-        file_ = std::move(*file);
-      } else {
-        log::error("access log: {}; the old file stays in use", file.error().to_string());
-      }
-    }
+    if (reopening && !path_.empty()) open_anew();
     lock.lock();
     if (last && pending_.empty()) return;
+  }
+}
+
+void AccessLog::open_anew() {
+  Result<UniqueFd> file = open_for_append(path_);
+  if (file) {
+    file_ = std::move(*file);
+  } else {
+    log::error("access log: {}; the old file stays in use", file.error().to_string());
   }
 }
 
@@ -216,6 +234,7 @@ void AccessLog::store(std::string_view lines) {
   while (!lines.empty()) {
     const ssize_t written = ::write(file_.get(), lines.data(), lines.size());
     if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EAGAIN && has_room_soon(file_.get())) continue;
     if (written <= 0) {
       // A full disk must not stop the edge; the next batch tries again.
       log::error("access log: {} bytes lost: {}", lines.size(),

@@ -67,6 +67,8 @@ class AccessLog {
 
   // Appends to the file (0600). Errors: permission, no_space, io.
   static Result<std::unique_ptr<AccessLog>> open(const std::filesystem::path& path);
+  // Appends to what is open already, also a pipe or a socket, and never opens it anew. Errors: io.
+  static Result<std::unique_ptr<AccessLog>> open_descriptor(int descriptor);
   // Writes what is pending.
   ~AccessLog();
   AccessLog(const AccessLog&) = delete;
@@ -74,7 +76,7 @@ class AccessLog {
 
   // From any thread; never waits for the disk.
   void write(std::string_view line);
-  // From any thread: opens the file anew, after it was moved away.
+  // From any thread: opens the file anew, after it was moved away. Nothing to do for a descriptor.
   void reopen();
   std::uint64_t dropped() const;
 
@@ -82,8 +84,9 @@ class AccessLog {
   AccessLog(std::filesystem::path path, UniqueFd file);
   void run();
   void store(std::string_view lines);
+  void open_anew();
 
-  const std::filesystem::path path_;
+  const std::filesystem::path path_;  // empty: a descriptor that was given
   UniqueFd file_;  // the writer thread's
   mutable std::mutex mutex_;
   std::condition_variable wake_;

@@ -19,12 +19,6 @@ namespace {
 // HTTP request begins with it.
 constexpr int kHandshakeRecord = 0x16;
 
-std::string openssl_reason(unsigned long code) {
-  if (code == 0) return {};
-  const char* reason = ERR_reason_error_string(code);
-  return reason != nullptr ? reason : "";
-}
-
 }  // namespace
 
 DownstreamConnection::DownstreamConnection(EdgeWorker& worker, std::unique_ptr<SocketStream> socket,
@@ -39,12 +33,6 @@ DownstreamConnection::DownstreamConnection(EdgeWorker& worker, std::unique_ptr<S
 
 DownstreamConnection::~DownstreamConnection() {
   worker_.leave(*this);
-}
-
-Task<void> DownstreamConnection::run() {
-  const bool opened = co_await open();
-  if (!opened) co_return;
-  co_await worker_.shared_.service->serve(worker_, *this);
 }
 
 Task<bool> DownstreamConnection::open() {
@@ -81,9 +69,13 @@ Task<bool> DownstreamConnection::shake_hands() {
     co_return true;
   }
   const unsigned long reason = ERR_peek_error();
-  const HandshakeFailure failure = classify_handshake_failure(done, reason);
+  std::string detail = handshake_detail(reason);  // before anything else asks OpenSSL
+  const std::string unpermitted = tls_->unpermitted_name();
+  const HandshakeFailure failure =
+      blame_constraints(classify_handshake_failure(done, reason), unpermitted.empty());
+  if (failure == HandshakeFailure::name_not_permitted) detail = unpermitted;
   stats.handshakes_failed[static_cast<std::size_t>(failure)].add();
-  worker_.handshake_log().failed(failure, socket_->identity().peer_ip, openssl_reason(reason));
+  worker_.handshake_log().failed(failure, socket_->identity().peer_ip, detail);
   co_return false;
 }
 

@@ -26,8 +26,9 @@ class DownstreamConnection {
   DownstreamConnection(const DownstreamConnection&) = delete;
   DownstreamConnection& operator=(const DownstreamConnection&) = delete;
 
-  // Detects the protocol, shakes hands and serves until the connection is over.
-  Task<void> run();
+  // Waits for the first bytes, detects the protocol and shakes hands. False: the connection is over before it
+  // began. Bounded by the handshake's or the idle limit.
+  Task<bool> open();
 
   // For the protocol's server, from here on.
 
@@ -59,8 +60,6 @@ class DownstreamConnection {
   std::chrono::milliseconds idle_limit(std::chrono::milliseconds usual) const;
   // How long a drain still waits for the first request. Not above zero: no longer.
   std::chrono::milliseconds first_request_left() const;
-  // False: the connection is over before it began.
-  Task<bool> open();
   Task<bool> shake_hands();
 
   EdgeWorker& worker_;

@@ -160,7 +160,8 @@ bool EdgeWorker::is_full() const noexcept {
 
 Task<void> EdgeWorker::serve(std::unique_ptr<SocketStream> client, ListenerKind listener) {
   DownstreamConnection connection(*this, std::move(client), listener);
-  co_await connection.run();
+  const bool opened = co_await connection.open();
+  if (opened) co_await shared_.service->serve(*this, connection);
 }
 
 void EdgeWorker::enter(DownstreamConnection& connection) {

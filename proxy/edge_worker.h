@@ -20,6 +20,7 @@
 #include "proxy/listener.h"
 #include "proxy/metrics/worker_traffic.h"
 #include "proxy/stream/buffers.h"
+#include "proxy/stream/pipe_pool.h"
 #include "proxy/stream/reactor.h"
 #include "proxy/stream/tls_context.h"
 #include "proxy/upstream/upstream_pools.h"
@@ -80,6 +81,7 @@ class EdgeWorker {
 
   Reactor& reactor() noexcept { return *reactor_; }
   BufferPool& buffers() noexcept { return buffers_; }
+  PipePool& pipes() noexcept { return pipes_; }
   UpstreamPools& upstreams() noexcept { return *upstreams_; }
   WorkerStats& mutable_stats() noexcept { return stats_; }
   WorkerTraffic& traffic() noexcept { return traffic_; }
@@ -121,6 +123,7 @@ class EdgeWorker {
   bool has_new_routes_ = false;  // since the last sweep
   std::unique_ptr<Reactor> reactor_;
   BufferPool buffers_;
+  PipePool pipes_;
   std::shared_ptr<const router::RouteTable> routes_;
   std::unique_ptr<Resolver> resolver_;
   std::unique_ptr<Connector> connector_;

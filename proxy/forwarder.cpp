@@ -7,6 +7,7 @@
 #include "proxy/forwarding.h"
 #include "proxy/response_headers.h"
 #include "proxy/retry_policy.h"
+#include "proxy/stream/splice.h"
 
 namespace hedge::proxy {
 namespace {
@@ -112,6 +113,10 @@ ProxyError Forwarding::loop_error() const {
 
 Task<void> Forwarding::run_request() {
   first_chunk_ = exchange_.body().take_buffered();
+  if (exchange_.body().failed()) {
+    co_await answer(exchange_.body().failure());
+    co_return;
+  }
   upload_complete_ = exchange_.body().finished();
   Failure failure = co_await attempt(LeaseKind::any);
   if (failure && may_repeat(*failure)) {
@@ -218,24 +223,57 @@ Task<void> Forwarding::relay_response() {
   prepare_response_fields(response, rules, state_.texts);
   http::Http1Body& body = client_->body();
   const BodyChunk first = body.take_buffered();
-  bool sent = co_await exchange_.send_head(response, first, body.trailers());
-  while (sent && !body.finished()) {
-    const BodyRead piece = co_await body.read();
-    if (piece.status == BodyStatus::failed) {
-      // A cancelled read is the client's doing, not the upstream's.
-      if (upload_failure_) {
-        state_.record.error_id = upload_failure_->id();
-      } else {
-        state_.record.error_id =
-            exchange_.client_gone() ? facts(ProxyReason::client_gone).id : body.failure().id();
-      }
-      exchange_.abort();
-      break;
-    }
-    sent = co_await exchange_.send_body(piece.chunk, body.trailers());
+  if (body.failed()) {
+    // Nothing was sent yet, so the client can be told.
+    co_await answer(body.failure());
+    finish_upstream(false);
+    co_return;
   }
+  bool sent = co_await exchange_.send_head(response, first, body.trailers());
+  if (sent) sent = co_await relay_body();
   if (!sent) state_.record.error_id = facts(ProxyReason::client_gone).id;
   finish_upstream(sent && body.finished());
+}
+
+Task<bool> Forwarding::relay_body() {
+  http::Http1Body& body = client_->body();
+  bool may_splice = true;
+  while (!body.finished()) {
+    const http::RawBody raw = body.raw();
+    ByteStream* client = may_splice && raw.bytes >= kLeastSplice ? exchange_.raw_client() : nullptr;
+    bool sent = true;
+    bool failed = false;
+    if (client != nullptr) {
+      exchange_.begin_raw();
+      const SpliceResult moved = co_await splice_piece(*raw.stream, *client, raw.bytes, worker_.pipes());
+      body.took_raw(moved.bytes, moved.read);
+      exchange_.sent_raw(moved.bytes, body.finished(), moved.write);
+      may_splice = !moved.no_pipe;
+      sent = moved.write.ok();
+      failed = !moved.read.ok();
+    } else {
+      const BodyRead piece = co_await body.read();
+      failed = piece.status == BodyStatus::failed;
+      if (!failed) sent = co_await exchange_.send_body(piece.chunk, body.trailers());
+    }
+    if (failed) {
+      note_body_failure();
+      exchange_.abort();
+      co_return true;
+    }
+    if (!sent) co_return false;
+  }
+  co_return true;
+}
+
+// A cancelled read is the client's doing, not the upstream's.
+void Forwarding::note_body_failure() {
+  if (upload_failure_) {
+    state_.record.error_id = upload_failure_->id();
+  } else {
+    state_.record.error_id =
+        exchange_.client_gone() ? facts(ProxyReason::client_gone).id : client_->body().failure().id();
+  }
 }
 
 void Forwarding::finish_upstream(bool clean) {
@@ -275,6 +313,8 @@ Task<void> Forwarding::upload() {
     // The upstream takes no more; it may be answering nevertheless.
     if (!sent.ok()) upload_abandoned_ = true;
   }
+  // An answer that comes for hours holds nothing of the request.
+  body.release_buffer();
   upload_complete_ = !upload_abandoned_;
 }
 

@@ -36,6 +36,10 @@ class Forwarding {
   bool may_repeat(const ProxyError& error) const;
 
   Task<void> relay_response();
+  // The rest of the body, read and sent piece by piece, or moved inside the kernel where nothing forbids it.
+  // False: the client cannot be reached any more.
+  Task<bool> relay_body();
+  void note_body_failure();
   void finish_upstream(bool clean);
 
   // The rest of the request's body, beside the response.

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "proxy/stream/tls_context.h"
 
 namespace hedge::proxy {
 namespace {
@@ -16,9 +17,14 @@ bool is_expected(HandshakeFailure failure) {
   return failure == HandshakeFailure::peer_gone || failure == HandshakeFailure::timed_out;
 }
 
+bool is_ours(unsigned long openssl_error) {
+  return ERR_GET_LIB(openssl_error) == ERR_LIB_USER;
+}
+
 }  // namespace
 
 HandshakeFailure classify_handshake_failure(const IoResult& result, unsigned long openssl_error) {
+  if (is_ours(openssl_error)) return HandshakeFailure::no_certificate_made;
   switch (ERR_GET_REASON(openssl_error)) {
     case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
     case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
@@ -53,10 +59,36 @@ HandshakeFailure classify_handshake_failure(const IoResult& result, unsigned lon
 
 std::string_view label_of(HandshakeFailure failure) {
   // In the order of the enum.
-  static constexpr std::array<std::string_view, kHandshakeFailures> kLabels = {
-      "unknown_authority", "bad_certificate", "unknown_name", "no_certificate", "no_common_version",
-      "not_tls",           "timed_out",       "peer_gone",    "other"};
+  static constexpr std::array<std::string_view, kHandshakeFailures> kLabels = {"unknown_authority",
+                                                                               "bad_certificate",
+                                                                               "unknown_name",
+                                                                               "no_certificate_made",
+                                                                               "name_not_permitted",
+                                                                               "no_certificate",
+                                                                               "no_common_version",
+                                                                               "not_tls",
+                                                                               "timed_out",
+                                                                               "peer_gone",
+                                                                               "other"};
   return kLabels[static_cast<std::size_t>(failure)];
+}
+
+HandshakeFailure blame_constraints(HandshakeFailure failure, bool is_name_permitted) {
+  const bool is_refusal =
+      failure == HandshakeFailure::unknown_authority || failure == HandshakeFailure::bad_certificate;
+  return is_refusal && !is_name_permitted ? HandshakeFailure::name_not_permitted : failure;
+}
+
+std::string handshake_detail(unsigned long openssl_error) {
+  if (openssl_error == 0) return {};
+  const char* data = nullptr;
+  int flags = 0;
+  if (is_ours(openssl_error) && ERR_peek_error_data(&data, &flags) == openssl_error &&
+      (flags & ERR_TXT_STRING) != 0) {
+    return data;
+  }
+  const char* reason = ERR_reason_error_string(openssl_error);
+  return reason != nullptr ? reason : "";
 }
 
 std::string_view describe(HandshakeFailure failure) {
@@ -67,7 +99,12 @@ std::string_view describe(HandshakeFailure failure) {
     case HandshakeFailure::bad_certificate:
       return "the client refuses the certificate";
     case HandshakeFailure::unknown_name:
-      return "no certificate for this name: no route has it, or there is no CA yet";
+      return "no certificate for this name: no route has it, and it is below none of the suffixes";
+    case HandshakeFailure::no_certificate_made:
+      return "no certificate could be made; `hedge ca init` makes the CA, or says what is wrong with it";
+    case HandshakeFailure::name_not_permitted:
+      return "this CA may not sign for the name; add its domain to the settings' suffixes, move the CA's "
+             "directory aside and make a new one with `hedge ca trust`";
     case HandshakeFailure::no_certificate:
       return "no certificate or cipher that the client can use";
     case HandshakeFailure::no_common_version:

@@ -14,6 +14,7 @@
 #include "config/invoking_user.h"
 #include "proxy/access_log.h"
 #include "proxy/control/control_thread.h"
+#include "proxy/control/unpermitted_hosts.h"
 #include "proxy/edge_server.h"
 #include "proxy/http/http_service.h"
 #include "proxy/listening_sockets.h"
@@ -50,9 +51,7 @@ std::uint64_t most_connections() {
 Result<std::unique_ptr<AccessLog>> open_access_log(const RunEdgeOptions& options) {
   const config::EdgeConfig& edge = options.settings.edge;
   if (edge.access_log_off) return std::unique_ptr<AccessLog>();
-  if (edge.access_log && *edge.access_log == "-") {
-    return AccessLog::open("/dev/fd/" + std::to_string(options.standard_output));
-  }
+  if (edge.access_log && *edge.access_log == "-") return AccessLog::open_descriptor(options.standard_output);
   const std::filesystem::path path = edge.access_log.value_or(options.paths.logs_directory() / "access.log");
   if (Result<void> made = ensure_directory(path.parent_path(), 0700); !made) return std::move(made).error();
   return AccessLog::open(path);
@@ -90,8 +89,16 @@ ControlOptions control_options(const RunEdgeOptions& options, AccessLog* access_
       return reload.run();
     };
   }
+  if (!options.settings.edge.certificate) {
+    control.more_warnings = [ca = options.paths.ca_directory()](const router::RouteTable& table) {
+      return warn_of_unpermitted_hosts(ca, table);
+    };
+  }
   control.docker_host = options.settings.edge.docker_host;
-  if (!control.docker_host && !options.docker_host.empty()) control.docker_host = options.docker_host;
+  if (!control.docker_host && !options.docker_host.empty()) {
+    control.docker_host = options.docker_host;
+    control.is_docker_tls = options.is_docker_tls;
+  }
   control.docker_network = options.settings.edge.network;
   if (manager.is_there())
     control.takeover_refusal =
@@ -150,8 +157,9 @@ Result<std::optional<Takeover>> begin_takeover(const RunEdgeOptions& options) {
 
 Result<std::unique_ptr<ControlThread>> make_control(ControlOptions options,
                                                     std::optional<Takeover>& takeover) {
-  if (takeover) return ControlThread::create(std::move(options), takeover->take_control());
-  return ControlThread::create(std::move(options));
+  if (!takeover) return ControlThread::create(std::move(options));
+  EdgeClaim claim = takeover->take_claim(options.state_directory);
+  return ControlThread::create(std::move(options), std::move(claim), takeover->take_control());
 }
 
 // A process that was told to end ends, also where a bug keeps a connection from it.
@@ -192,7 +200,7 @@ Result<void> run_edge(RunEdgeOptions options, const Clock& clock) {
   Result<std::unique_ptr<AccessLog>> access_log = open_access_log(options);
   if (!access_log) return std::move(access_log).error().with_context("open the access log");
   EdgeReload reload(options.reload, options.settings.edge, options.limits);
-  // The control socket is the lock of the state directory, so it comes before the ports.
+  // This takes the state directory, so it comes before the ports.
   Result<std::unique_ptr<ControlThread>> control =
       make_control(control_options(options, access_log->get(), reload, manager), *takeover);
   if (!control) return std::move(control).error();

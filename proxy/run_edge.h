@@ -21,6 +21,8 @@ struct RunEdgeOptions {
   config::Paths paths;  // of the state directory that is used, already made
   // The engine's address where the settings name none: DOCKER_HOST of the caller. Empty: the standard socket.
   std::string docker_host;
+  // What the caller's environment says about `docker_host`: DOCKER_TLS_VERIFY, DOCKER_TLS or DOCKER_CERT_PATH.
+  bool is_docker_tls = false;
   // Takes the place of the edge that runs for this state directory, if there is one, without a refused
   // connection: it finishes what it has open, and everything new comes here.
   bool take_over = false;

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/file_lock.h"
 #include "base/http_client.h"
 #include "base/text.h"
 #include "router/route_json.h"
@@ -129,6 +130,17 @@ Result<std::vector<Route>> EdgeClient::fetch_routes() const {
   return routes;
 }
 
+Result<bool> EdgeClient::fetch_is_static(const std::string& host) const {
+  HttpRequest request;
+  request.target = "/v1/routes/" + host;  // a canonical host has nothing to escape
+  const auto body = call(control_socket_, request, limit_);
+  if (!body && body.error().id() == "route_unknown") return false;
+  if (!body) return body.error();
+  if (!body->is_object()) return unresponsive("no route");
+  const auto is_static = body->find("static");
+  return is_static != body->end() && is_static->is_boolean() && is_static->get<bool>();
+}
+
 Result<PokeResult> EdgeClient::poke() const {
   HttpRequest request;
   request.method = "POST";
@@ -150,6 +162,24 @@ std::filesystem::path find_control_socket(const std::filesystem::path& state,
 
 Result<void> note_control_socket(const std::filesystem::path& state, const std::filesystem::path& socket) {
   return write_file_atomically(state / kNoteName, socket.string() + "\n", 0600);
+}
+
+Result<void> forget_control_socket(const std::filesystem::path& state) {
+  return remove_file(state / kNoteName);
+}
+
+std::filesystem::path edge_lock(const std::filesystem::path& state) {
+  return state / "edge.lock";
+}
+
+Result<void> require_no_edge(const std::filesystem::path& state, std::chrono::milliseconds limit) {
+  // Shared, so that two commands that ask at once do not take each other for an edge.
+  const auto lock = FileLock::acquire(edge_lock(state), FileLock::Mode::shared, limit);
+  if (lock || lock.error().kind() != ErrorKind::busy) return {};
+  Error error(ErrorKind::io, "an edge runs for " + state.string() +
+                                 ", but its control socket is gone or another edge's");
+  for (const std::string& hint : lock.error().hints()) error = std::move(error).with_hint(hint);
+  return std::move(error).with_id("edge_unresponsive").with_hint("end that process, then start the edge again");
 }
 
 }  // namespace hedge::router

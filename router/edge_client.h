@@ -45,6 +45,8 @@ class EdgeClient {
   Result<EdgeStatus> fetch_status() const;
   // Every route that the edge answers now, static ones included.
   Result<std::vector<Route>> fetch_routes() const;
+  // True if `host` (canonical) is a route of the edge's settings file, which hides one of the store.
+  Result<bool> fetch_is_static(const std::string& host) const;
   // Makes the edge look at the route store at once. An edge that is down will read it when it starts: not an
   // error. The store was written before: whatever happens here, a running edge sees the change within a
   // second.
@@ -59,7 +61,15 @@ class EdgeClient {
 // started with a socket of its own choice, else `standard`.
 std::filesystem::path find_control_socket(const std::filesystem::path& state,
                                           const std::filesystem::path& standard);
-// Written by the edge when it starts.
+// Written by the edge when it starts, and taken away when it ends.
 Result<void> note_control_socket(const std::filesystem::path& state, const std::filesystem::path& socket);
+Result<void> forget_control_socket(const std::filesystem::path& state);
+
+// Held by the state directory's edge as long as it lives, whatever becomes of its control socket.
+std::filesystem::path edge_lock(const std::filesystem::path& state);
+// For a command to which the control socket answered `edge_not_running`: success if that is so. Waits at most
+// `limit` for an edge that is just ending.
+// Errors: `edge_unresponsive`, with the process in its hints where the kernel tells it, if an edge lives.
+Result<void> require_no_edge(const std::filesystem::path& state, std::chrono::milliseconds limit);
 
 }  // namespace hedge::router

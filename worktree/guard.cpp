@@ -4,11 +4,13 @@
 #include <functional>
 #include <iterator>
 #include <system_error>
+#include <utility>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "worktree/identity.h"
 #include "worktree/occupant.h"
+#include "worktree/relocation.h"
 
 namespace hedge::worktree {
 namespace fs = std::filesystem;
@@ -32,21 +34,21 @@ Result<void> refuse_broken(Registry& registry, const fs::path& directory, const 
 }
 
 // The whole repository has moved: every record of it follows.
-Result<void> follow_repository(Registry& registry, const fs::path& from, const CheckoutInfo& now,
-                               const fs::path& main_checkout) {
+Result<void> follow_repository(Registry& registry, const fs::path& from, const RepositoryPlace& now) {
   auto records = registry.load_repository(from);
   if (!records) return records.error();
   for (const WorktreeRecord& seen : *records) {
-    WorktreeRecord record = seen;
-    const fs::path inside = record.git_dir.lexically_relative(from);
-    record.repository = now.repository;
-    record.main_checkout = main_checkout;
-    const bool is_below = !inside.empty() && *inside.begin() != "..";
-    if (is_below) record.git_dir = (now.repository / inside).lexically_normal();
-    if (record.git_dir.filename() == ".") record.git_dir = now.repository;
-    if (auto updated = registry.set_place(seen, record); !updated) return updated.error();
+    if (auto updated = registry.set_place(seen, moved_with(seen, now)); !updated) return updated.error();
   }
   return {};
+}
+
+// Where the repository was when the registry last heard of it, if it has moved as a whole.
+std::optional<fs::path> former_repository(const Located& located) {
+  const bool has_moved = located.outdated && !located.outdated->git_dir.empty() &&
+                         located.outdated->git_dir != located.checkout.git_dir &&
+                         located.outdated->repository != located.checkout.repository;
+  return has_moved ? std::optional(located.outdated->repository) : std::nullopt;
 }
 
 // A copied directory brings along the `.git` file that names the original's git directory.
@@ -58,47 +60,49 @@ Result<void> refuse_copy(const WorktreeRecord& known, const CheckoutInfo& info) 
       .with_hint("remove " + (info.top / ".git").string() + ", or the directory that is not meant");
 }
 
-Result<std::optional<WorktreeRecord>> recognize(Git& git, Registry& registry, const CheckoutInfo& info,
-                                                const fs::path& main_checkout) {
+// Fills in the record that the checkout belongs to, and where it was before.
+Result<void> recognize(Registry& registry, Located& located) {
+  const CheckoutInfo& info = located.checkout;
   auto identity = load_identity(info.git_dir);
   if (!identity) return identity.error();
-  if (!identity->has_value()) return std::optional<WorktreeRecord>();
-  auto record = registry.find(**identity);
-  if (!record || !record->has_value()) return record;
-  WorktreeRecord& known = **record;
-  const bool is_same_place = known.git_dir == info.git_dir && known.path == info.top;
-  if (is_same_place) return record;
+  if (!identity->has_value()) return {};
+  auto recorded = registry.find(**identity);
+  if (!recorded) return recorded.error();
+  if (!recorded->has_value()) return {};
+  WorktreeRecord known = std::move(**recorded);
+  if (known.git_dir == info.git_dir && known.path == info.top) {
+    located.record = std::move(known);
+    return {};
+  }
   if (!known.git_dir.empty() && known.git_dir != info.git_dir) {
     // The original still stands: this one is a copy, and has to be born on its own.
     const auto original = load_identity(known.git_dir);
-    if (original && *original == known.id) return std::optional<WorktreeRecord>();
-    if (known.repository != info.repository) {
-      if (auto followed = follow_repository(registry, known.repository, info, main_checkout); !followed) {
-        return followed.error();
-      }
-    }
+    if (original && *original == known.id) return {};
   }
-  if (auto single = refuse_copy(known, info); !single) return single.error();
-  // As follow_repository() may have left it.
-  auto seen = registry.find(known.id);
-  if (!seen || !seen->has_value()) return seen;
-  const bool has_moved = known.path != info.top && info.kind == WorktreeKind::linked;
-  known = **seen;
+  if (auto single = refuse_copy(known, info); !single) return single;
+  located.outdated = known;
   known.repository = info.repository;
-  known.main_checkout = main_checkout;
+  known.main_checkout = located.main_checkout;
   known.git_dir = info.git_dir;
   known.path = info.top;
-  if (auto updated = registry.set_place(**seen, known); !updated) return updated.error();
-  if (has_moved) {
-    // The repository must know the new place, or its next prune takes the worktree for gone.
-    auto repaired = git.output(info.top, {"worktree", "repair"});
-    if (!repaired) return repaired.error();
-  }
-  return record;
+  located.record = std::move(known);
+  return {};
 }
 
-bool matches_name(const WorktreeRecord& record, const std::string& name) {
-  return record.slug == name || record.id == name;
+// Of the whole repository, each where it is now.
+Result<std::vector<WorktreeRecord>> load_siblings(Git& git, Registry& registry, const Located& located) {
+  auto records = registry.load_repository(located.checkout.repository);
+  if (!records) return records.error();
+  if (const auto former = former_repository(located)) {
+    auto left_behind = registry.load_repository(*former);
+    if (!left_behind) return left_behind.error();
+    for (WorktreeRecord& record : *left_behind) {
+      records->push_back(
+          moved_with(std::move(record), {located.checkout.repository, located.main_checkout}));
+    }
+  }
+  for (WorktreeRecord& record : *records) record = find_moved(git, std::move(record));
+  return records;
 }
 
 // Whether the worktree has `branch` now; another that took its place does not count.
@@ -130,17 +134,44 @@ Result<Located> locate(Git& git, Registry& registry, const fs::path& directory) 
   if (auto refused = refuse_broken(registry, canonical, top); !refused) return refused.error();
   if (!info) return info.error();
   Located located;
-  if (info->kind == WorktreeKind::main) {
-    located.main_checkout = info->top;
+  located.checkout = std::move(*info);
+  const CheckoutInfo& checkout = located.checkout;
+  if (checkout.kind == WorktreeKind::main) {
+    located.main_checkout = checkout.top;
   } else {
-    auto main = find_main_checkout(git, info->repository);
+    auto main = find_main_checkout(git, checkout.repository);
     if (!main) return main.error();
     located.main_checkout = std::move(*main);
   }
-  auto record = recognize(git, registry, *info, located.main_checkout);
-  if (!record) return record.error();
-  located.checkout = std::move(*info);
-  located.record = std::move(*record);
+  if (auto recognized = recognize(registry, located); !recognized) return recognized.error();
+  return located;
+}
+
+Result<Located> locate_and_follow(Git& git, Registry& registry, const fs::path& directory) {
+  auto located = locate(git, registry, directory);
+  if (!located || !located->outdated) return located;
+  const CheckoutInfo& checkout = located->checkout;
+  const bool has_moved =
+      located->outdated->path != checkout.top && checkout.kind == WorktreeKind::linked;
+  if (const auto former = former_repository(*located)) {
+    const RepositoryPlace now{checkout.repository, located->main_checkout};
+    if (auto followed = follow_repository(registry, *former, now); !followed) return followed.error();
+  }
+  // As follow_repository() may have left it.
+  auto seen = registry.find(located->record->id);
+  if (!seen) return seen.error();
+  if (!seen->has_value()) {
+    located->record.reset();
+    located->outdated.reset();
+    return located;
+  }
+  if (auto updated = registry.set_place(**seen, *located->record); !updated) return updated.error();
+  located->outdated.reset();
+  if (has_moved) {
+    // The repository must know the new place, or its next prune takes the worktree for gone.
+    auto repaired = git.output(checkout.top, {"worktree", "repair"});
+    if (!repaired) return repaired.error();
+  }
   return located;
 }
 
@@ -155,10 +186,11 @@ Result<WorktreeRecord> require_initialized(const Located& located) {
       .with_hint("run `" + command + "` here");
 }
 
-Result<WorktreeRecord> find_worktree(Git& git, Registry& registry, const fs::path& repository,
+Result<WorktreeRecord> find_worktree(Git& git, Registry& registry, const Located& located,
                                      const std::string& name, const std::string& instance) {
-  auto all = registry.load_repository(repository);
+  auto all = load_siblings(git, registry, located);
   if (!all) return all.error();
+  const fs::path& repository = located.checkout.repository;
   std::vector<ListedWorktree> listed;
   if (path_exists(repository)) {
     auto worktrees = list_worktrees(git, repository);
@@ -168,13 +200,16 @@ Result<WorktreeRecord> find_worktree(Git& git, Registry& registry, const fs::pat
   const auto records = select(*all, [&instance](const WorktreeRecord& record) {
     return record.kind == WorktreeKind::linked && (instance.empty() || record.instance == instance);
   });
-  auto found = select(records, [&name](const WorktreeRecord& record) { return matches_name(record, name); });
-  if (found.empty()) {
-    found = select(records,
-                   [&](const WorktreeRecord& record) { return stands_on(git, listed, record, name); });
-  }
+  // A branch first, as `hedge create` takes it: the slug of feature/x is the name of another branch, feature-x.
+  auto found = select(
+      records, [&](const WorktreeRecord& record) { return stands_on(git, listed, record, name); });
   if (found.empty())
     found = select(records, [&name](const WorktreeRecord& record) { return record.branch == name; });
+  if (found.empty()) {
+    found = select(records, [&name](const WorktreeRecord& record) {
+      return record.slug == name || record.id == name;
+    });
+  }
   if (found.size() > 1 && instance.empty()) {
     const auto plain = select(found, [](const WorktreeRecord& record) { return record.instance.empty(); });
     if (plain.size() == 1) found = plain;

@@ -1,6 +1,7 @@
 #include "worktree/lifecycle.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "base/file.h"
@@ -11,6 +12,7 @@
 #include "worktree/git/checkout_resource.h"
 #include "worktree/occupant.h"
 #include "worktree/plan.h"
+#include "worktree/relocation.h"
 
 namespace hedge::worktree {
 namespace {
@@ -54,6 +56,14 @@ Result<Birth> Lifecycle::describe_birth(const Located& caller, const config::Pro
   return birth;
 }
 
+Result<std::optional<WorktreeRecord>> Lifecycle::load_current(std::string_view id) {
+  auto recorded = parts_.registry.find(id);
+  if (!recorded || !recorded->has_value()) return recorded;
+  auto current = follow_moved(parts_.git, parts_.registry, **recorded);
+  if (!current) return current.error();
+  return std::optional<WorktreeRecord>(std::move(*current));
+}
+
 // Somebody may have switched branches inside a worktree since it was born: its name for `hedge create BRANCH`
 // follows.
 Result<void> Lifecycle::follow_branches(const std::filesystem::path& repository) {
@@ -62,11 +72,12 @@ Result<void> Lifecycle::follow_branches(const std::filesystem::path& repository)
   auto listed = list_worktrees(parts_.git, repository);
   if (!listed) return listed.error();
   for (const WorktreeRecord& record : *records) {
-    const auto place = std::ranges::find(*listed, record.path, &ListedWorktree::path);
+    const WorktreeRecord now = find_moved(parts_.git, record);
+    const auto place = std::ranges::find(*listed, now.path, &ListedWorktree::path);
     const bool is_elsewhere = place != listed->end() && !record.git_dir.empty() && !place->branch.empty() &&
                               place->branch != record.branch;
     if (!is_elsewhere || record.kind == WorktreeKind::main) continue;
-    const auto standing = look_at_place(parts_.git, record);
+    const auto standing = look_at_place(parts_.git, now);
     // A broken one is for whoever asks for it by name.
     if (!standing || standing->occupant != Occupant::ours) continue;
     if (auto updated = parts_.registry.set_branch(record, place->branch); !updated) return updated.error();
@@ -79,7 +90,7 @@ Result<void> Lifecycle::follow_branches(const std::filesystem::path& repository)
 Result<WorktreeRecord> Lifecycle::revive(WorktreeRecord record, const Birth& birth) {
   const auto lock = parts_.locks.lock_work(record.id);
   if (!lock) return lock.error();
-  auto current = parts_.registry.find(record.id);
+  auto current = load_current(record.id);
   if (!current) return current.error();
   // Destroyed while we waited: a new birth.
   if (!current->has_value()) return parts_.registry.admit(birth);
@@ -111,11 +122,12 @@ Result<WorktreeRecord> Lifecycle::propose(const Located& caller, const config::P
                                           const CreateRequest& request) {
   auto birth = describe_birth(caller, config, request);
   if (!birth) return birth.error();
-  return parts_.registry.propose(*birth);
+  auto record = parts_.registry.propose(*birth);
+  if (!record) return record.error();
+  return find_moved(parts_.git, std::move(*record));
 }
 
-Result<WorktreeRecord> Lifecycle::adopt(const Located& here, const config::ProjectConfig& config) {
-  if (here.record) return *here.record;
+Birth Lifecycle::describe_adoption(const Located& here, const config::ProjectConfig& config) {
   Birth birth;
   birth.kind = here.checkout.kind;
   birth.app = config.app.name;
@@ -127,7 +139,35 @@ Result<WorktreeRecord> Lifecycle::adopt(const Located& here, const config::Proje
   birth.path = here.checkout.top;
   birth.git_dir = here.checkout.git_dir;
   birth.rules = name_rules(config);
-  return parts_.registry.admit(birth);
+  return birth;
+}
+
+Result<WorktreeRecord> Lifecycle::adopt(const Located& here, const config::ProjectConfig& config) {
+  if (here.record) return *here.record;
+  return parts_.registry.admit(describe_adoption(here, config));
+}
+
+Result<WorktreeRecord> Lifecycle::propose_adoption(const Located& here, const config::ProjectConfig& config) {
+  if (here.record) return *here.record;
+  return parts_.registry.propose(describe_adoption(here, config));
+}
+
+Result<bool> Lifecycle::forget_unborn(const WorktreeRecord& asked, Forgetting forgetting) {
+  const auto alone = parts_.locks.require_no_birth();
+  if (!alone) return alone.error();
+  const auto work = parts_.locks.lock_work(asked.id, std::chrono::milliseconds(0));
+  if (!work) return work.error();
+  auto record = parts_.registry.find(asked.id);
+  if (!record) return record.error();
+  if (!record->has_value()) return true;
+  const auto entries = parts_.ledger.load(asked.id);
+  if (!entries) return entries.error();
+  const WorktreeRecord& current = **record;
+  const bool is_unborn = current.state == WorktreeState::creating && current.git_dir.empty() &&
+                         entries->empty() && !path_exists(current.path);
+  if (!is_unborn || forgetting == Forgetting::rehearsal) return is_unborn;
+  if (auto forgotten = parts_.registry.forget(asked.id); !forgotten) return forgotten.error();
+  return true;
 }
 
 // After the checkout is there: where git keeps it, which is how it is recognised from now on.
@@ -148,7 +188,7 @@ Result<Lifecycle::CreateOutcome> Lifecycle::create(const WorktreeRecord& record,
   if (!commands) return commands.error();
   const CommandHold hold(parts_.commands, std::move(*commands));
   // Another run may have worked on it while we waited.
-  auto current = parts_.registry.find(record.id);
+  auto current = load_current(record.id);
   if (!current) return current.error();
   if (!current->has_value()) {
     return Error(ErrorKind::not_found, "worktree " + record.slug + " was destroyed meanwhile")
@@ -183,7 +223,7 @@ Result<DestroyReport> Lifecycle::destroy(const WorktreeRecord& asked, const Dest
   if (!commands) return commands.error();
   const auto idle = parts_.locks.require_idle(asked.id);
   if (!idle) return idle.error();
-  auto current = parts_.registry.find(asked.id);
+  auto current = load_current(asked.id);
   if (!current) return current.error();
   if (!current->has_value()) return DestroyReport{};
   WorktreeRecord record = std::move(**current);

@@ -1,7 +1,9 @@
 // Birth, plan and end of a worktree. Knows the order of things; the things themselves are Resources.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -49,6 +51,12 @@ class Lifecycle {
                                  const CreateRequest& request);
   // The record of the checkout that the caller stands in (linked with --adopt, or main).
   Result<WorktreeRecord> adopt(const Located& here, const config::ProjectConfig& config);
+  Result<WorktreeRecord> propose_adoption(const Located& here, const config::ProjectConfig& config);
+
+  // The record of a run that ended before it made anything is removed. False: something of it is in the ledger,
+  // or it has grown up meanwhile. With `rehearsal` it only tells. Errors: busy, while any worktree is being born.
+  enum class Forgetting { real, rehearsal };
+  Result<bool> forget_unborn(const WorktreeRecord& record, Forgetting forgetting);
 
   // Makes or mends everything in `plan`; after a whole plan the record is ready, after a part of one it stays
   // as it was. Takes the worktree's lock. On failure what was made stays, in the ledger: a second run goes on
@@ -71,7 +79,10 @@ class Lifecycle {
  private:
   Result<Birth> describe_birth(const Located& caller, const config::ProjectConfig& config,
                                const CreateRequest& request);
+  static Birth describe_adoption(const Located& here, const config::ProjectConfig& config);
   Result<WorktreeRecord> revive(WorktreeRecord record, const Birth& birth);
+  // As it is now, at its place; absent if it was destroyed. Requires: the worktree's lock.
+  Result<std::optional<WorktreeRecord>> load_current(std::string_view id);
   Result<void> follow_branches(const std::filesystem::path& repository);
   Result<WorktreeRecord> refresh(WorktreeRecord record);
 

@@ -1,8 +1,12 @@
 #include "worktree/reaper.h"
 
+#include <utility>
+
 #include "base/file.h"
+#include "worktree/git/checkout_disk.h"
 #include "worktree/git/checkout_info.h"
 #include "worktree/occupant.h"
+#include "worktree/relocation.h"
 
 namespace hedge::worktree {
 
@@ -14,13 +18,17 @@ std::string_view to_string(Standing standing) {
       return "debt";
     case Standing::orphan:
       return "orphan";
+    case Standing::unborn:
+      return "unborn";
     case Standing::unverifiable:
       return "unverifiable";
   }
   return "unverifiable";
 }
 
-Judgement judge(Git& git, const WorktreeRecord& record) {
+Judgement judge(Git& git, const WorktreeRecord& recorded) {
+  // What looks removed may only have been moved.
+  const WorktreeRecord record = find_moved(git, recorded);
   const auto verdict = [&record](Standing standing, std::string why) {
     return Judgement{record, standing, std::move(why)};
   };
@@ -38,16 +46,20 @@ Judgement judge(Git& git, const WorktreeRecord& record) {
   if (is_debt) return verdict(Standing::debt, "destroyed, but not everything of it is gone");
   if (place->occupant != Occupant::nothing) return verdict(Standing::alive, {});
   // A run that has only just begun has made nothing yet.
+  const bool is_unborn = record.state == WorktreeState::creating && record.git_dir.empty() && !place->listed;
+  if (is_unborn) return verdict(Standing::unborn, "nothing of it was made");
   if (record.state == WorktreeState::creating)
     return verdict(Standing::unverifiable, "it was never finished");
   if (!place->listed)
     return verdict(Standing::orphan, "git no longer lists it, and nothing is at its path");
-  // Our lock keeps git from pruning it, so that git goes on listing it. That its parent directory is there
-  // tells a removed directory from a disk that is not mounted.
-  if (place->listed->lock_reason == kOurLockReason && path_exists(record.path.parent_path())) {
-    return verdict(Standing::orphan, "its directory was removed");
+  // Our lock keeps git from pruning it, so that git goes on listing it.
+  if (place->listed->lock_reason != kOurLockReason)
+    return verdict(Standing::unverifiable, "git lists it, but its directory cannot be seen");
+  if (!is_on_remembered_disk(record.git_dir, record.path)) {
+    return verdict(Standing::unverifiable,
+                   "its directory cannot be seen, and the disk on which it was made is not mounted there");
   }
-  return verdict(Standing::unverifiable, "git lists it, but its directory cannot be seen");
+  return verdict(Standing::orphan, "its directory was removed");
 }
 
 Result<std::vector<Judgement>> judge_all(Git& git, Registry& registry) {

@@ -10,6 +10,8 @@ namespace hedge::worktree {
 namespace {
 
 constexpr auto kNoWait = std::chrono::milliseconds(0);
+constexpr auto kBirthLimit = std::chrono::seconds(30);  // whoever holds it exclusively only looks and deletes a row
+const char* const kBirthLock = "births";
 
 Result<FileLock> acquire(const std::filesystem::path& directory, const std::string& name, FileLock::Mode mode,
                          std::chrono::milliseconds limit) {
@@ -27,6 +29,16 @@ std::string repository_key(const std::filesystem::path& repository) {
 Result<FileLock> WorktreeLocks::lock_work(std::string_view worktree, std::chrono::milliseconds limit) const {
   return acquire(directory_, "work-" + std::string(worktree), FileLock::Mode::exclusive, limit)
       .with_context("wait for another command on this worktree");
+}
+
+Result<FileLock> WorktreeLocks::hold_birth() const {
+  return acquire(directory_, kBirthLock, FileLock::Mode::shared, kBirthLimit)
+      .with_context("wait for `hedge gc`");
+}
+
+Result<FileLock> WorktreeLocks::require_no_birth() const {
+  return acquire(directory_, kBirthLock, FileLock::Mode::exclusive, kNoWait)
+      .with_context("a worktree is just being made");
 }
 
 Result<FileLock> WorktreeLocks::lock_repository(const std::filesystem::path& repository,

@@ -18,6 +18,11 @@ class WorktreeLocks {
   // For create, destroy, up and down of one worktree. Errors: busy `busy`.
   Result<FileLock> lock_work(std::string_view worktree,
                              std::chrono::milliseconds limit = std::chrono::minutes(10)) const;
+  // Held shared by every create from before its record is written until something of it is in the ledger or it
+  // has failed; exclusively (without waiting) by whoever removes records of which nothing was ever made.
+  // Errors: busy.
+  Result<FileLock> hold_birth() const;
+  Result<FileLock> require_no_birth() const;
   // For git commands that change the repository's configuration, branches or worktrees.
   Result<FileLock> lock_repository(const std::filesystem::path& repository,
                                    std::chrono::milliseconds limit = std::chrono::minutes(2)) const;

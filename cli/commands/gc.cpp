@@ -49,6 +49,7 @@ class GcCommand final : public Command {
   Outcome settle(const contract::Instruments& tools, worktree::Judgement judgement) const {
     // Unverifiable: its repository does not answer. A disk that is not mounted looks the same, so nothing is touched.
     if (judgement.standing == Standing::unverifiable) return {judgement, "kept", judgement.why};
+    if (judgement.standing == Standing::unborn) return settle_unborn(tools, std::move(judgement));
     if (dry_run_) return {judgement, "would_remove", judgement.why};
     tools.narrator.tell("removing what is left of " + judgement.record.path.string());
     auto done = tools.lifecycle.destroy(judgement.record, {});
@@ -56,6 +57,17 @@ class GcCommand final : public Command {
     if (done->removal.survivors.empty()) return {judgement, "removed", judgement.why};
     const worktree::Survivor& first = done->removal.survivors.front();
     return {judgement, "failed", first.spec.kind + " " + first.spec.name + ": " + first.reason.to_string()};
+  }
+
+  Outcome settle_unborn(const contract::Instruments& tools, worktree::Judgement judgement) const {
+    using Forgetting = worktree::Lifecycle::Forgetting;
+    const auto forgotten =
+        tools.lifecycle.forget_unborn(judgement.record, dry_run_ ? Forgetting::rehearsal : Forgetting::real);
+    // A run may be about to make it; if not, the next gc finds it again.
+    if (!forgotten && forgotten.error().kind() == ErrorKind::busy) return {judgement, "kept", forgotten.error().to_string()};
+    if (!forgotten) return {judgement, "failed", forgotten.error().to_string()};
+    if (!*forgotten) return {judgement, "kept", "it was begun: `hedge create` finishes it, `hedge destroy` removes it"};
+    return {judgement, dry_run_ ? "would_remove" : "removed", judgement.why};
   }
 
   static void print(Output& output, const std::vector<Outcome>& outcomes) {

@@ -1,9 +1,13 @@
 // hedge run [-w BRANCH] [-s SERVICE] -- CMD…: a command in the worktree's environment, with its exit code.
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
+
 #include <CLI/CLI.hpp>
 
+#include "base/unique_fd.h"
 #include "cli/commands/commands.h"
 #include "cli/signal_watch.h"
 #include "cli/worktree_subject.h"
@@ -16,6 +20,40 @@ namespace {
 constexpr int kCannotTry = 125;
 constexpr int kNotExecutable = 126;
 constexpr int kNotFound = 127;
+
+// Passes on to a command what reaches us, from before it starts.
+class SignalForwarding {
+ public:
+  // The terminal sends its signals to everything in its foreground group by itself; there the command has to stay in our group
+  // to be able to read. Elsewhere it leads one of its own, so that a signal reaches its children too.
+  SignalForwarding() : is_terminals_(has_terminal()), watch_(signals(), [this](int number) { pass_on(number); }) {}
+
+  SessionMode session() const { return is_terminals_ ? SessionMode::same : SessionMode::same_but_own_group; }
+
+  void has_started(pid_t child) {
+    target_ = is_terminals_ ? child : -child;
+    if (const int number = early_.exchange(0); number != 0) ::kill(target_, number);
+  }
+
+ private:
+  static std::vector<int> signals() { return {SIGINT, SIGQUIT, SIGTERM, SIGHUP}; }
+  static bool has_terminal() {
+    const UniqueFd terminal(::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    return bool(terminal);
+  }
+
+  void pass_on(int number) {
+    if (is_terminals_ && (number == SIGINT || number == SIGQUIT)) return;
+    early_ = number;
+    // Whoever takes it out of early_ sends it: this thread, or the one that starts the command just now.
+    if (const pid_t target = target_; target != 0 && early_.exchange(0) != 0) ::kill(target, number);
+  }
+
+  const bool is_terminals_;
+  std::atomic<pid_t> target_{0};  // 0: not started yet
+  std::atomic<int> early_{0};     // a signal that came before
+  const SignalWatch watch_;       // uses all of the above
+};
 
 bool is_below(const std::filesystem::path& path, const std::filesystem::path& top) {
   const auto relative = path.lexically_relative(top);
@@ -67,6 +105,12 @@ class RunCommand final : public Command {
     // While this is held nobody destroys the worktree under the command, and nobody stops its stack as unused.
     const auto hold = tools.locks.hold_running(subject->record.id);
     if (!hold) return hold.error();
+    const auto still_there = tools.registry.find(subject->record.id);
+    if (!still_there) return still_there.error();
+    if (!still_there->has_value()) {
+      return Error(ErrorKind::not_found, "worktree " + subject->record.slug + " was destroyed meanwhile")
+          .with_id("worktree_not_found");
+    }
     if (auto touched = tools.registry.touch(subject->record.id); !touched) return touched.error();
     auto place = contract::wrapper_place(tools, *subject, service_);
     if (!place) return place.error();
@@ -84,18 +128,15 @@ class RunCommand final : public Command {
     command->inherited = {hold.descriptor()};  // it may outlive us
     ChildStreams streams;
     streams.out = services.output().descriptor();
-    // Ctrl-C reaches the child by itself, for it is in the same process group; the other two only reach us. We live until it
-    // has ended, so that its exit code is ours.
-    const auto child = spawn_child(*command, streams, SessionMode::same);
+    // We live until it has ended, so that its exit code is ours.
+    SignalForwarding signals;
+    const auto child = spawn_child(*command, streams, signals.session());
     if (!child) {
       services.output().error(with_id(child.error()));
       return code_of(child.error());
     }
-    const pid_t process = *child;
-    const SignalWatch watch({SIGINT, SIGQUIT, SIGTERM, SIGHUP}, [process](int number) {
-      if (number == SIGTERM || number == SIGHUP) ::kill(process, number);
-    });
-    return wait_for_child(process);
+    signals.has_started(*child);
+    return wait_for_child(*child);
   }
 
   std::string branch_;

@@ -36,6 +36,7 @@ class ControlActions {
   // `taken_over`: another process serves now, and this one ends when what is open has finished.
   virtual void end_handover(bool taken_over) = 0;
   virtual ManagedEdge& edge() = 0;
+  virtual int claim_descriptor() const = 0;  // of the state directory's lock; -1: there is none
   // Reads the store and publishes what it says.
   virtual void refresh() = 0;
   virtual router::RouteStore* store() = 0;  // null while it cannot be opened

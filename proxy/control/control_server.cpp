@@ -221,7 +221,7 @@ class ControlServer::Impl {
     bool taken_over = false;
     if (!failure) {
       const Handover::ControlDescriptors control{socket_.path(), acceptor_.native_handle(),
-                                                 socket_.lock_descriptor()};
+                                                 socket_.lock_descriptor(), actions_.claim_descriptor()};
       Handover handover(stream, actions_.edge(), [this] { pause_accepting(); });
       taken_over = co_await handover.run(control);
       is_paused_ = false;

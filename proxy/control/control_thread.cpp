@@ -20,10 +20,10 @@
 #include "proxy/control/control_server.h"
 #include "proxy/control/control_socket.h"
 #include "proxy/control/docker_engine.h"
+#include "proxy/control/edge_claim.h"
 #include "proxy/control/edge_surroundings.h"
 #include "proxy/control/event_feed.h"
 #include "proxy/control/route_changes.h"
-#include "router/edge_client.h"
 
 namespace hedge::proxy {
 namespace asio = boost::asio;
@@ -33,6 +33,7 @@ namespace {
 DockerEngineOptions engine_options(const ControlOptions& options) {
   DockerEngineOptions out;
   out.docker_host = options.docker_host;
+  out.tcp = options.is_docker_tls ? EngineTransport::tls : EngineTransport::plain;
   out.place.configured_network = options.docker_network;
   out.place.is_connected = is_on_connected_network;
   out.own_container = find_own_container();
@@ -44,8 +45,9 @@ DockerEngineOptions engine_options(const ControlOptions& options) {
 
 class ControlThread::Impl final : public ControlActions {
  public:
-  Impl(ControlOptions options, ControlSocket socket)
-      : options_(std::move(options)),
+  Impl(ControlOptions options, EdgeClaim claim, ControlSocket socket)
+      : claim_(std::move(claim)),
+        options_(std::move(options)),
         signals_(io_),
         watch_timer_(io_),
         watcher_(options_.open_store, std::move(options_.static_routes)),
@@ -69,7 +71,10 @@ class ControlThread::Impl final : public ControlActions {
   }
 
   // On the control thread.
-  void own_socket() { server_.own_socket(); }
+  void own_socket() {
+    server_.own_socket();
+    claim_.own();
+  }
   void begin_drain() {
     if (std::exchange(is_draining_, true)) return;
     edge_->begin_drain();
@@ -88,10 +93,12 @@ class ControlThread::Impl final : public ControlActions {
     is_handing_over_ = false;
     if (!taken_over || std::exchange(is_draining_, true)) return;
     log::info("another process has taken over; what is open here may finish");
+    claim_.leave();
     edge_->leave_to_successor();
     tell_of_drain();
   }
   ManagedEdge& edge() override { return *edge_; }
+  int claim_descriptor() const override { return claim_.lock_descriptor(); }
 
   void wait_for_stop() {
     std::unique_lock lock(mutex_);
@@ -111,6 +118,9 @@ class ControlThread::Impl final : public ControlActions {
   std::vector<std::string> warnings() const override {
     std::vector<std::string> out = snapshot_.warnings;
     out.insert(out.end(), reload_notes_.begin(), reload_notes_.end());
+    if (options_.more_warnings) {
+      for (std::string& warning : options_.more_warnings(*snapshot_.table)) out.push_back(std::move(warning));
+    }
     return out;
   }
   EdgeFacts facts() const override { return edge_->facts(); }
@@ -216,7 +226,9 @@ class ControlThread::Impl final : public ControlActions {
     work_.reset();
   }
 
-  // First, so that it goes last: everything below has operations in it.
+  // Before everything else, so that it goes last: another edge may start only when this one has ended.
+  EdgeClaim claim_;
+  // So that it goes after what is below, which has operations in it.
   asio::io_context io_{1};
   asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
   ControlOptions options_;
@@ -244,18 +256,17 @@ class ControlThread::Impl final : public ControlActions {
 };
 
 Result<std::unique_ptr<ControlThread>> ControlThread::create(ControlOptions options) {
+  auto claim = EdgeClaim::take(options.state_directory, options.control_socket);
+  if (!claim) return claim.error();
   auto socket = ControlSocket::bind(options.control_socket);
   if (!socket) return socket.error();
-  return create(std::move(options), std::move(*socket));
+  return create(std::move(options), std::move(*claim), std::move(*socket));
 }
 
-std::unique_ptr<ControlThread> ControlThread::create(ControlOptions options, ControlSocket socket) {
-  // Commands that know the state directory only find a socket of another place through this note.
-  auto noted = router::note_control_socket(options.state_directory, socket.path());
-  if (!noted)
-    log::warning("{}", std::move(noted).error().with_context("note where the control socket is").to_string());
+std::unique_ptr<ControlThread> ControlThread::create(ControlOptions options, EdgeClaim claim,
+                                                     ControlSocket socket) {
   return std::unique_ptr<ControlThread>(
-      new ControlThread(std::make_unique<Impl>(std::move(options), std::move(socket))));
+      new ControlThread(std::make_unique<Impl>(std::move(options), std::move(claim), std::move(socket))));
 }
 
 ControlThread::ControlThread(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

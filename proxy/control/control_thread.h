@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "proxy/control/control_socket.h"
+#include "proxy/control/edge_claim.h"
 #include "proxy/control/managed_edge.h"
 #include "proxy/upstream/upstream_source.h"
 #include "router/route_watcher.h"
@@ -39,12 +40,15 @@ struct ControlOptions {
   std::function<Result<ReloadedSettings>()> reload;
   // The settings' docker_host, else DOCKER_HOST; absent: the standard socket.
   std::optional<std::string> docker_host;
+  bool is_docker_tls = false;  // what listens at a tcp:// docker_host speaks TLS
   // The settings' network for docker: upstreams.
   std::optional<std::string> docker_network;
   // Whose dropped lines the metrics tell; null: none is written. Outlives the thread.
   const AccessLog* access_log = nullptr;
   // Why no other process may take over; absent: it may.
   std::optional<std::string> takeover_refusal;
+  // What GET /v1/status warns of besides the routes' own warnings, for the table that is published. Empty: nothing.
+  std::function<std::vector<std::string>(const router::RouteTable& table)> more_warnings;
   // How often the store is looked at for a change that nobody told. Below a second.
   std::chrono::milliseconds watch_interval{500};
 };
@@ -53,12 +57,12 @@ struct ControlOptions {
 // edge finish draining (upstreams are still resolved), stop().
 class ControlThread {
  public:
-  // Takes the control socket. Nothing runs yet and nothing is asked of anybody.
-  // Errors: already_exists `edge_already_running` (a living edge holds the socket); invalid_input,
+  // Takes the state directory and the control socket. Nothing runs yet and nothing is asked of anybody.
+  // Errors: already_exists `edge_already_running` (a living edge holds one of them); invalid_input,
   // permission, no_space, io.
   static Result<std::unique_ptr<ControlThread>> create(ControlOptions options);
-  // With a control socket that was handed over; its file is the other process's until own_socket().
-  static std::unique_ptr<ControlThread> create(ControlOptions options, ControlSocket socket);
+  // With what another edge hands over; the files are that edge's until own_socket().
+  static std::unique_ptr<ControlThread> create(ControlOptions options, EdgeClaim claim, ControlSocket socket);
   ~ControlThread();  // stop()
 
   // For the workers. Lifetime: the ControlThread's.
@@ -74,7 +78,7 @@ class ControlThread {
     start();
   }
 
-  // The takeover has succeeded: the handed-over control socket is this process's to remove. Any thread.
+  // The takeover has succeeded: what was handed over is this process's to remove. Any thread.
   void own_socket();
 
   // Blocks until SIGTERM, SIGINT or request_stop(), or until another process has taken over; the edge has

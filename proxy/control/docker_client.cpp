@@ -99,7 +99,7 @@ bool is_version_refused(const EngineReply& reply) {
 
 }  // namespace
 
-Result<EngineAddress> parse_engine_address(const std::optional<std::string>& chosen) {
+Result<EngineAddress> parse_engine_address(const std::optional<std::string>& chosen, EngineTransport tcp) {
   EngineAddress address;
   address.is_explicit = chosen.has_value();
   address.text = chosen.value_or("unix://" + std::string(kStandardSocket));
@@ -117,6 +117,9 @@ Result<EngineAddress> parse_engine_address(const std::optional<std::string>& cho
     return address;
   }
   if (!text.starts_with("tcp://")) return unsupported("this way of connecting is not supported");
+  if (tcp == EngineTransport::tls) {
+    return unsupported("DOCKER_TLS_VERIFY or DOCKER_CERT_PATH is set, and TLS to the engine is not supported");
+  }
   const std::string_view rest = text.substr(6);
   const auto colon = rest.rfind(':');
   const auto port =

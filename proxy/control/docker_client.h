@@ -28,10 +28,14 @@ struct EngineAddress {
   std::string text;          // as written, for messages
 };
 
-// `chosen`: the settings' docker_host or DOCKER_HOST. Absent: the standard socket.
-// Errors: unsupported `engine_unsupported` (ssh://, a host name: the edge resolves nothing here; anything
-// else).
-Result<EngineAddress> parse_engine_address(const std::optional<std::string>& chosen);
+enum class EngineTransport { plain, tls };
+
+// `chosen`: the settings' docker_host or DOCKER_HOST. Absent: the standard socket. `tcp`: what the engine
+// speaks on a tcp:// address.
+// Errors: unsupported `engine_unsupported` (TLS; ssh://, a host name: the edge resolves nothing here;
+// anything else).
+Result<EngineAddress> parse_engine_address(const std::optional<std::string>& chosen,
+                                           EngineTransport tcp = EngineTransport::plain);
 
 struct EngineReply {
   unsigned status = 0;

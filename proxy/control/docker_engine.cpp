@@ -95,7 +95,7 @@ class DockerEngine::Backoff {
 
 DockerEngine::DockerEngine(asio::io_context& io, DockerEngineOptions options)
     : io_(io), options_(std::move(options)), knows_place_(!options_.own_container) {
-  auto address = parse_engine_address(options_.docker_host);
+  auto address = parse_engine_address(options_.docker_host, options_.tcp);
   if (!address) {
     const auto& hints = address.error().hints();
     unusable_ = ProxyError{ProxyReason::engine_unsupported, address.error().text(),

@@ -23,6 +23,7 @@ namespace hedge::proxy {
 
 struct DockerEngineOptions {
   std::optional<std::string> docker_host;  // as in the settings or DOCKER_HOST; absent: the standard socket
+  EngineTransport tcp = EngineTransport::plain;
   EdgePlace place;                         // own_networks is filled in by the engine if own_container is set
   std::optional<std::string> own_container;
   // Whether an engine at this address runs on the edge's own machine; place.remote_engine is filled in from it.

@@ -1,6 +1,7 @@
 #include "proxy/control/handover.h"
 
 #include <utility>
+#include <vector>
 
 #include <boost/asio/read_until.hpp>
 
@@ -53,7 +54,10 @@ bool Handover::send_items(const ControlDescriptors& control) {
     const HandedAddress handed{open.kind, open.address, open.asked, open.sockets.size()};
     if (!send_line(socket, encode(handed), open.sockets)) return false;
   }
-  return send_line(socket, encode(HandedControl{control.path}), {control.listener, control.lock}) &&
+  const bool has_claim = control.claim >= 0;
+  std::vector<int> descriptors = {control.listener, control.lock};
+  if (has_claim) descriptors.push_back(control.claim);
+  return send_line(socket, encode(HandedControl{control.path, has_claim}), descriptors) &&
          send(encode(HandoverComplete()));
 }
 

@@ -29,7 +29,8 @@ class Handover {
   struct ControlDescriptors {
     std::filesystem::path path;
     int listener = -1;
-    int lock = -1;
+    int lock = -1;   // of the control socket
+    int claim = -1;  // of the state directory; -1: there is none
   };
 
   // `on_pause`: called when the new process is ready, just before clients are made to wait. Lifetime: both

@@ -31,6 +31,11 @@ BodyDecoder::Decoded BodyDecoder::decode(std::span<char> bytes) {
   return decoded;
 }
 
+void BodyDecoder::skip_raw(std::uint64_t bytes) {
+  remaining_ -= bytes;
+  if (remaining_ == 0) done_ = true;
+}
+
 bool BodyDecoder::finish_at_end_of_stream() {
   if (shape_.framing == Framing::until_close) done_ = true;
   return done_;

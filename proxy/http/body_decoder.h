@@ -25,6 +25,14 @@ class BodyDecoder {
   // short.
   bool finish_at_end_of_stream();
 
+  // With a length: the payload bytes that have not been decoded; 0 where framing lies between them.
+  std::uint64_t raw_remaining() const {
+    return shape_.framing == Framing::length && !done_ ? remaining_ : 0;
+  }
+  // So many of them went past the decoder.
+  // Requires: bytes <= raw_remaining().
+  void skip_raw(std::uint64_t bytes);
+
   bool done() const { return done_; }
   std::string_view error() const { return chunks_.error(); }
   std::string_view trailer_section() const { return chunks_.trailer_section(); }

@@ -1,9 +1,12 @@
 #include "proxy/http/client_watch.h"
 
+#include <algorithm>
+
 namespace hedge::proxy::http {
 
-ClientWatch::ClientWatch(Reactor& reactor, ByteStream& client, Version version)
-    : client_(client), timer_(reactor, this, &on_time), version_(version) {
+ClientWatch::ClientWatch(Reactor& reactor, ByteStream& client, Version version,
+                         const ClientWatchLimits& limits)
+    : client_(client), timer_(reactor, this, &on_time), limits_(limits), version_(version) {
   client_.watch_peer(this);
 }
 
@@ -18,14 +21,14 @@ void ClientWatch::set_upstream(ByteStream* upstream) noexcept {
 
 void ClientWatch::answer_expectation_later() {
   expectation_open_ = true;
-  timer_.start(kContinueAfter);
+  timer_.start(limits_.continue_after);
 }
 
 void ClientWatch::peer_finished() {
   if (finished_) return;
   finished_ = true;
   progress_ = false;
-  timer_.start(kAskAfter);
+  timer_.start(limits_.look_after);
 }
 
 void ClientWatch::peer_gone() {
@@ -34,29 +37,39 @@ void ClientWatch::peer_gone() {
   if (upstream_ != nullptr) upstream_->cancel();
 }
 
-void ClientWatch::on_time(void* self) {
-  static_cast<ClientWatch*>(self)->ask();
+void ClientWatch::on_time(void* argument) {
+  auto& self = *static_cast<ClientWatch*>(argument);
+  if (!self.finished_) {
+    const bool is_due = self.expectation_open_ && !self.interim_sent_ && !self.response_started_;
+    if (is_due) self.send_continue();
+    return;
+  }
+  if (self.response_started_) {
+    self.look_after_response();
+  } else {
+    self.look_before_response();
+  }
+  if (!self.gone_) self.timer_.start(self.limits_.look_after);
 }
 
-void ClientWatch::ask() {
-  if (!finished_) {
-    if (expectation_open_ && !interim_sent_ && !response_started_) send_continue();
+// Nothing can be asked within a response. One that moves finds out by its writes; so does one that waits for
+// the client to read, because the system of a client that is gone answers what is on its way with RST.
+void ClientWatch::look_after_response() {
+  const bool waits_for_client = client_.waiters().writer != nullptr;
+  if (!progress_ && !waits_for_client) return peer_gone();
+  progress_ = false;
+}
+
+void ClientWatch::look_before_response() {
+  ++looks_;
+  if (version_ == Version::http10) {
+    // It would take an interim response for the final one.
+    if (looks_ >= limits_.most_looks_unasked) peer_gone();
     return;
   }
-  if (response_started_) {
-    // Nothing can be asked within a response. One that stands still after the client's FIN is given up; one
-    // that moves finds out by its writes.
-    if (!progress_) return peer_gone();
-    progress_ = false;
-    timer_.start(kAskAfter);
-    return;
-  }
-  // An HTTP/1.0 client would take an interim response for the final one.
-  if (version_ == Version::http11 && !asked_) {
-    asked_ = true;
-    send_continue();
-  }
-  if (!gone_) timer_.start(kAskAfter);
+  if (looks_ < next_ask_) return;
+  next_ask_ = looks_ + std::min(looks_, limits_.most_looks_between);
+  send_continue();
 }
 
 // 100 is the one interim status that even careless clients skip.

@@ -1,6 +1,7 @@
 // One request and its response, whatever protocol the client speaks. forward() is written against this alone.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -35,6 +36,13 @@ class Exchange {
                                const std::vector<Field>& trailers) = 0;
   // `trailers` are sent with the last chunk.
   virtual Task<bool> send_body(BodyChunk chunk, const std::vector<Field>& trailers) = 0;
+  // The client's stream, if the rest of the body may be moved to it as it is: the head is sent and no framing
+  // lies between the pieces. Null: use send_body().
+  virtual ByteStream* raw_client() { return nullptr; }
+  // Before a piece is moved there, and what came of it; `last`: the body is complete. `sent` not ok: the client
+  // cannot be reached any more.
+  virtual void begin_raw() {}
+  virtual void sent_raw(std::uint64_t /*bytes*/, bool /*last*/, IoResult /*sent*/) {}
   virtual bool response_started() const = 0;
   // The response cannot be completed: the client must not take it for whole.
   virtual void abort() = 0;

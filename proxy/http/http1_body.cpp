@@ -57,6 +57,21 @@ Task<BodyRead> Http1Body::read() {
   }
 }
 
+RawBody Http1Body::raw() {
+  if (handed_out_last_ || failed_ || !input_.empty() || !stream_.can_splice()) return {};
+  const std::uint64_t bytes = decoder_.raw_remaining();
+  return bytes == 0 ? RawBody{} : RawBody{&stream_, bytes};
+}
+
+void Http1Body::took_raw(std::uint64_t bytes, IoResult failure) {
+  block_.release();
+  decoder_.skip_raw(bytes);
+  bytes_ += bytes;
+  handed_out_last_ = decoder_.done();
+  if (failure.ok() || handed_out_last_) return;
+  static_cast<void>(failure.status == IoStatus::end ? end_of_stream() : fail_read(failure));
+}
+
 BodyRead Http1Body::decode(std::span<char> bytes, std::size_t free_after, std::size_t& consumed) {
   const BodyDecoder::Decoded decoded = decoder_.decode(bytes);
   consumed = decoded.consumed;
@@ -81,9 +96,10 @@ BodyRead Http1Body::decode(std::span<char> bytes, std::size_t free_after, std::s
 }
 
 bool Http1Body::finish() {
-  handed_out_last_ = true;
-  if (decoder_.trailer_section().empty() || parse_trailers(decoder_.trailer_section(), trailers_))
+  if (decoder_.trailer_section().empty() || parse_trailers(decoder_.trailer_section(), trailers_)) {
+    handed_out_last_ = true;
     return true;
+  }
   static_cast<void>(
       fail(kind_ == MessageKind::request ? ProxyReason::bad_request : ProxyReason::upstream_bad_response,
            "a trailer line is malformed"));

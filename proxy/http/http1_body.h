@@ -25,7 +25,11 @@ class Http1Body final : public BodySource {
 
   BodyChunk take_buffered() override;
   Task<BodyRead> read() override;
+  RawBody raw() override;
+  void took_raw(std::uint64_t bytes, IoResult failure) override;
   bool finished() const override { return handed_out_last_; }
+  bool failed() const override { return failed_; }
+  void release_buffer() override { block_.release(); }
   const std::vector<Field>& trailers() const override { return trailers_; }
   const ProxyError& failure() const override { return failure_; }
 

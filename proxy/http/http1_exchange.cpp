@@ -81,6 +81,21 @@ Task<bool> Http1Exchange::send_pieces(BodyChunk chunk, const std::vector<Field>&
   co_return true;
 }
 
+ByteStream* Http1Exchange::raw_client() {
+  if (framer_.framing() != Framing::length || !connection_.stream.can_splice()) return nullptr;
+  return &connection_.stream;
+}
+
+void Http1Exchange::begin_raw() {
+  watch_.sending();
+}
+
+void Http1Exchange::sent_raw(std::uint64_t bytes, bool last, IoResult sent) {
+  state_.record.bytes_out += bytes;
+  unreachable_ = unreachable_ || !sent.ok();
+  response_complete_ = last && sent.ok();
+}
+
 void Http1Exchange::abort() {
   close_ = true;
   unreachable_ = true;

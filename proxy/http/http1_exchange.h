@@ -32,6 +32,9 @@ class Http1Exchange final : public Exchange {
   Task<bool> send_head(const ResponseHead& head, BodyChunk first,
                        const std::vector<Field>& trailers) override;
   Task<bool> send_body(BodyChunk chunk, const std::vector<Field>& trailers) override;
+  ByteStream* raw_client() override;
+  void begin_raw() override;
+  void sent_raw(std::uint64_t bytes, bool last, IoResult sent) override;
   bool response_started() const override { return response_started_; }
   void abort() override;
   Task<UpgradedClient> upgrade(const ResponseHead& head) override;

@@ -9,23 +9,37 @@
 #include "router/host_pattern.h"
 
 namespace hedge::proxy::http {
+namespace {
+
+Task<bool> serve_what_came(EdgeWorker& worker, DownstreamConnection& connection,
+                           const Http1ServerParts& parts) {
+  Http1Server server(worker, connection, parts);
+  co_return co_await server.serve_burst();
+}
+
+}  // namespace
+
+Task<void> serve_http1(EdgeWorker& worker, DownstreamConnection& connection, Http1ServerParts parts) {
+  for (;;) {
+    connection.begin_idle();
+    const IoResult waited = co_await connection.stream().readable();
+    if (!waited.ok()) co_return;
+    const bool goes_on = co_await serve_what_came(worker, connection, parts);
+    if (!goes_on) co_return;
+  }
+}
 
 Http1Server::Http1Server(EdgeWorker& worker, DownstreamConnection& connection, const Http1ServerParts& parts)
     : worker_(worker), connection_(connection), parts_(parts), input_(worker.buffers()) {}
 
-Task<void> Http1Server::run() {
-  for (;;) {
-    input_.begin_message();
-    if (input_.empty()) {
-      // Nothing is leased while a client is silent.
-      connection_.begin_idle();
-      const IoResult waited = co_await connection_.stream().readable();
-      if (!waited.ok()) co_return;
-    }
+Task<bool> Http1Server::serve_burst() {
+  do {
     connection_.begin_request_head();
     const bool goes_on = co_await serve_one();
-    if (!goes_on) co_return;
-  }
+    if (!goes_on) co_return false;
+    input_.begin_message();
+  } while (!input_.empty());
+  co_return true;
 }
 
 Task<bool> Http1Server::serve_one() {

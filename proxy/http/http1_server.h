@@ -28,12 +28,17 @@ struct Http1ServerParts {
   AccessLog* access_log = nullptr;  // null: none
 };
 
+// Until the client or the edge ends the connection. The caller closes the stream.
+// Its frame is what an idle connection costs, so everything that a request needs is in Http1Server.
+Task<void> serve_http1(EdgeWorker& worker, DownstreamConnection& connection, Http1ServerParts parts);
+
+// Lives from the first byte of a request until nothing is left to read.
 class Http1Server {
  public:
   Http1Server(EdgeWorker& worker, DownstreamConnection& connection, const Http1ServerParts& parts);
 
-  // Until the client or the edge ends the connection. The caller closes the stream.
-  Task<void> run();
+  // Requires: something can be read. True: the connection goes on, and is idle.
+  Task<bool> serve_burst();
 
  private:
   enum class HeadState : std::uint8_t { complete, malformed, closed };

@@ -10,9 +10,7 @@ HttpService::HttpService(const HttpServiceOptions& options)
 HttpService::~HttpService() = default;
 
 Task<void> HttpService::serve(EdgeWorker& worker, DownstreamConnection& connection) {
-  const Http1ServerParts parts{parts_of(worker), trusted_, access_log_};
-  Http1Server server(worker, connection, parts);
-  co_await server.run();
+  return serve_http1(worker, connection, Http1ServerParts{parts_of(worker), trusted_, access_log_});
 }
 
 WorkerHttp& HttpService::parts_of(const EdgeWorker& worker) {

@@ -55,7 +55,7 @@ struct Encoder {
             {"sockets", handed.sockets}};
   }
   json operator()(const HandedControl& handed) const {
-    return {{"item", "control"}, {"path", handed.path.string()}};
+    return {{"item", "control"}, {"path", handed.path.string()}, {"claim", handed.has_claim}};
   }
   json operator()(const HandoverComplete& /*end*/) const { return {{"item", "complete"}}; }
 };
@@ -76,7 +76,9 @@ Result<HandoverItem> decode_handover_item(std::string_view line) {
   if (*item != "control") return not_understood();
   const auto path = value.find("path");
   if (path == value.end() || !path->is_string()) return not_understood();
-  return HandoverItem(HandedControl{path->get<std::string>()});
+  const auto claim = value.find("claim");
+  const bool has_claim = claim != value.end() && claim->is_boolean() && claim->get<bool>();
+  return HandoverItem(HandedControl{path->get<std::string>(), has_claim});
 }
 
 }  // namespace hedge::proxy

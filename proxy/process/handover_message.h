@@ -19,9 +19,11 @@ struct HandedAddress {
   config::SocketAddress asked;
   std::size_t sockets = 0;
 };
-// Followed by two descriptors: the control socket, and the lock beside it.
+// Followed by two descriptors: the control socket, and the lock beside it; and the state directory's lock, if
+// there is one.
 struct HandedControl {
   std::filesystem::path path;
+  bool has_claim = false;
 };
 // Nothing follows.
 struct HandoverComplete {};

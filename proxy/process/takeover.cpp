@@ -95,10 +95,11 @@ Result<void> Takeover::receive_items() {
     if (const auto* address = std::get_if<HandedAddress>(&*item)) {
       if (Result<void> taken = take_item(*address); !taken) return taken;
     } else if (const auto* control = std::get_if<HandedControl>(&*item)) {
-      Result<std::vector<UniqueFd>> descriptors = reader_.take_descriptors(2);
+      Result<std::vector<UniqueFd>> descriptors = reader_.take_descriptors(control->has_claim ? 3 : 2);
       if (!descriptors) return std::move(descriptors).error();
       control_.emplace(
           ControlSocket::adopt(control->path, std::move((*descriptors)[1]), std::move((*descriptors)[0])));
+      if (control->has_claim) claim_lock_ = std::move((*descriptors)[2]);
     } else {
       break;
     }

@@ -4,11 +4,13 @@
 
 #include <filesystem>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "proxy/control/control_socket.h"
+#include "proxy/control/edge_claim.h"
 #include "proxy/listening_sockets.h"
 #include "proxy/process/handover_channel.h"
 #include "proxy/process/handover_message.h"
@@ -28,6 +30,10 @@ class Takeover {
   Takeover& operator=(Takeover&&) = delete;
 
   ControlSocket take_control() { return std::move(*control_); }
+  // The right to be the edge of this state directory.
+  EdgeClaim take_claim(std::filesystem::path state) {
+    return EdgeClaim::adopt(std::move(state), std::move(claim_lock_));
+  }
   std::vector<BoundAddress> take_addresses() { return std::move(addresses_); }
 
   // Tells that all is ready; when this returns, the running edge accepts nobody any more.
@@ -46,6 +52,7 @@ class Takeover {
   UniqueFd socket_;
   HandoverReader reader_;
   std::optional<ControlSocket> control_;
+  UniqueFd claim_lock_;
   std::vector<BoundAddress> addresses_;
 };
 

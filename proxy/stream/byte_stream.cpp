@@ -21,6 +21,14 @@ Error to_error(const IoResult& result, std::string_view doing) {
   return Error::from_errno(result.error != 0 ? result.error : EIO, doing);
 }
 
+IoResult ByteStream::try_splice_read(Pipe& /*pipe*/, std::size_t /*most*/) {
+  return IoResult::failure(EINVAL);
+}
+
+IoResult ByteStream::try_splice_write(Pipe& /*pipe*/) {
+  return IoResult::failure(EINVAL);
+}
+
 bool ReadAwaiter::attempt_read(PendingIo& pending) {
   auto& self = static_cast<ReadAwaiter&>(pending);
   self.result_ = self.stream_.try_read(self.into_);

@@ -39,6 +39,7 @@ class PeerWatcher {
   virtual void peer_gone() = 0;
 };
 
+class Pipe;
 class ReadAwaiter;
 class ReadableAwaiter;
 class WriteAwaiter;
@@ -60,6 +61,15 @@ class ByteStream {
   virtual bool is_readable() const = 0;
   // Whether bytes that were received already wait above the socket (a TLS record read ahead).
   virtual bool has_buffered() const = 0;
+
+  // Whether bytes can be moved between this stream and a pipe inside the kernel; the two calls below are for
+  // streams that can, and fail with EINVAL on others.
+  virtual bool can_splice() const { return false; }
+  // At most `most` bytes into the pipe. As try_read().
+  // Requires: the pipe is empty.
+  virtual IoResult try_splice_read(Pipe& pipe, std::size_t most);
+  // Some of what the pipe holds. As try_write(), but nothing has to be offered again.
+  virtual IoResult try_splice_write(Pipe& pipe);
 
   // Gives the connection up at once; idempotent. A waiting coroutine is resumed with `cancelled` from the
   // reactor, not from inside this call.

@@ -45,6 +45,7 @@ void Reactor::run() {
   while (!stopping_) {
     const int count =
         ::epoll_wait(epoll_.get(), events_.data(), static_cast<int>(events_.size()), wait_limit());
+    ++turn_;
     update_now();
     if (count > 0) hand_out(count);
     if (!woken_.empty()) wake_sources();

@@ -60,6 +60,11 @@ class Reactor {
   void wake_later(EventSource& source);
 
   DeadlineList& deadlines() noexcept { return deadlines_; }
+  // A source reads about so much in one turn, then everybody else's turn comes: a fast sender that keeps its
+  // socket full would hold up all others, and every deadline. The first turn is 1.
+  std::uint32_t turn_bytes() const noexcept { return turn_bytes_; }
+  std::uint32_t turn() const noexcept { return turn_; }
+  void set_turn_bytes(std::uint32_t bytes) noexcept { turn_bytes_ = bytes; }
   // Time of the current turn, in steady milliseconds: a few nanoseconds, up to one turn old.
   Millis now() const noexcept { return deadlines_.now(); }
   // Called once a sweep.
@@ -87,6 +92,8 @@ class Reactor {
   Timers timers_;
   std::function<void()> on_sweep_;
   bool stopping_ = false;
+  std::uint32_t turn_ = 0;
+  std::uint32_t turn_bytes_ = 1U << 20;
 
   std::array<epoll_event, kBatch> events_{};
   int batch_position_ = 0;

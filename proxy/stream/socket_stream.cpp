@@ -5,15 +5,19 @@
 #include <utility>
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "proxy/stream/pipe_pool.h"
 #include "proxy/stream/socket_address.h"
 
 namespace hedge::proxy {
 namespace {
+
+constexpr unsigned kSpliceFlags = SPLICE_F_MOVE | SPLICE_F_NONBLOCK;
 
 void disable_nagle(int fd) noexcept {
   const int on = 1;
@@ -64,11 +68,12 @@ Result<void> SocketStream::start() {
 
 IoResult SocketStream::try_read(std::span<char> into) {
   if (waiters_.interrupted() != IoStatus::ok) return IoResult::interrupted(waiters_.interrupted());
-  if (!readable_) return IoResult::blocked();
+  if (!readable_ || turn_is_used_up()) return IoResult::blocked();
   for (;;) {
     const ssize_t got = ::recv(socket_.get(), into.data(), into.size(), 0);
     if (got > 0) {
       const auto bytes = static_cast<std::size_t>(got);
+      turn_bytes_ += static_cast<std::uint32_t>(bytes);
       // Edge-triggered: whatever arrives after a short read raises a new event.
       if (bytes < into.size() && !peer_finished_) readable_ = false;
       return IoResult::moved(bytes);
@@ -79,6 +84,17 @@ IoResult SocketStream::try_read(std::span<char> into) {
     readable_ = false;
     return IoResult::blocked();
   }
+}
+
+// Readiness is not forgotten: whoever waits is tried again in the next turn.
+bool SocketStream::turn_is_used_up() {
+  if (turn_ != reactor_.turn()) {
+    turn_ = reactor_.turn();
+    turn_bytes_ = 0;
+  }
+  if (turn_bytes_ < reactor_.turn_bytes()) return false;
+  wake_later();
+  return true;
 }
 
 IoResult SocketStream::try_write(std::string_view first, std::string_view second) {
@@ -104,6 +120,51 @@ IoResult SocketStream::try_write(std::string_view first, std::string_view second
     }
     if (errno == EINTR) continue;
     if (errno != EAGAIN) return IoResult::failure(errno);
+    writable_ = false;
+    return IoResult::blocked();
+  }
+}
+
+IoResult SocketStream::try_splice_read(Pipe& pipe, std::size_t most) {
+  if (waiters_.interrupted() != IoStatus::ok) return IoResult::interrupted(waiters_.interrupted());
+  if (!readable_ || turn_is_used_up()) return IoResult::blocked();
+  for (;;) {
+    const ssize_t got = ::splice(socket_.get(), nullptr, pipe.write_end(), nullptr, most, kSpliceFlags);
+    if (got > 0) {
+      pipe.put(static_cast<std::size_t>(got));
+      turn_bytes_ += static_cast<std::uint32_t>(got);
+      // A short one may mean that the pipe's slots are used up, so it says nothing about the socket. After the
+      // last bytes of a body the answer decides whether the connection may be used again.
+      if (static_cast<std::size_t>(got) == most) (void)is_still_readable();
+      return IoResult::moved(static_cast<std::size_t>(got));
+    }
+    if (got == 0) return IoResult::ended();
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN) return IoResult::failure(errno);
+    // The pipe is empty, so it is the socket that has nothing.
+    readable_ = false;
+    return IoResult::blocked();
+  }
+}
+
+bool SocketStream::is_still_readable() noexcept {
+  char byte = 0;
+  if (readable_ && ::recv(socket_.get(), &byte, 1, MSG_PEEK) < 0 && errno == EAGAIN) readable_ = false;
+  return readable_;
+}
+
+IoResult SocketStream::try_splice_write(Pipe& pipe) {
+  if (waiters_.interrupted() != IoStatus::ok) return IoResult::interrupted(waiters_.interrupted());
+  if (!writable_) return IoResult::blocked();
+  for (;;) {
+    const ssize_t sent =
+        ::splice(pipe.read_end(), nullptr, socket_.get(), nullptr, pipe.held(), kSpliceFlags);
+    if (sent > 0) {
+      pipe.took(static_cast<std::size_t>(sent));
+      return IoResult::moved(static_cast<std::size_t>(sent));
+    }
+    if (errno == EINTR) continue;
+    if (sent == 0 || errno != EAGAIN) return IoResult::failure(sent == 0 ? EIO : errno);
     writable_ = false;
     return IoResult::blocked();
   }

@@ -39,6 +39,9 @@ class SocketStream final : public ByteStream, public EventSource {
   IoResult try_shutdown_write() override;
   bool is_readable() const override { return readable_; }
   bool has_buffered() const override { return false; }
+  bool can_splice() const override { return true; }
+  IoResult try_splice_read(Pipe& pipe, std::size_t most) override;
+  IoResult try_splice_write(Pipe& pipe) override;
   void cancel() override;
   void close() override;
   void reset() override;
@@ -48,6 +51,9 @@ class SocketStream final : public ByteStream, public EventSource {
 
   // Suspends until the connection stands or failed (`error` holds the errno); bounded by the deadline.
   ConnectAwaiter connected() noexcept;
+  // As is_readable(), but the kernel is asked before it says yes: an event that was fetched before the last read
+  // sets the flag again although nothing is left.
+  bool is_still_readable() noexcept;
   // Looks at the first byte without taking it; -1 if there is none.
   int peek_first_byte() const noexcept;
 
@@ -64,6 +70,7 @@ class SocketStream final : public ByteStream, public EventSource {
   Result<void> start();
   void on_events(std::uint32_t events) override;
   void tell_watcher() noexcept;
+  bool turn_is_used_up();
   IoResult connect_result() const noexcept;
 
   Reactor& reactor_;
@@ -74,6 +81,8 @@ class SocketStream final : public ByteStream, public EventSource {
   bool peer_gone_ = false;
   bool told_finished_ = false;
   bool told_gone_ = false;
+  std::uint32_t turn_ = 0;        // of the reactor, in which
+  std::uint32_t turn_bytes_ = 0;  // so much was read
   PeerWatcher* watcher_ = nullptr;
   StreamWaiters waiters_;
   StreamWaiters* woken_ = &waiters_;

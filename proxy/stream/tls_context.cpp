@@ -6,10 +6,9 @@
 #include <string_view>
 #include <utility>
 
+#include <openssl/err.h>
 #include <openssl/ssl.h>
 
-#include "base/log.h"
-#include "base/text.h"
 #include "proxy/stream/ticket_keys.h"
 
 namespace hedge::proxy {
@@ -34,6 +33,12 @@ int choose_protocol(SSL* /*ssl*/, const unsigned char** chosen, unsigned char* l
   if (found != OPENSSL_NPN_NEGOTIATED) return SSL_TLSEXT_ERR_NOACK;
   *chosen = selected;
   return SSL_TLSEXT_ERR_OK;
+}
+
+// Alone in the queue: what OpenSSL adds behind it is only that the callback failed.
+void tell_failure(const Error& error) {
+  ERR_clear_error();
+  ERR_raise_data(ERR_LIB_USER, kNoCertificateMade, "%s", error.to_string().c_str());
 }
 
 }  // namespace
@@ -94,7 +99,7 @@ int TlsContext::Impl::choose_certificate(SSL* ssl, int* alert, void* argument) {
   if (!found) {
     const bool unknown = found.error().id() == "name_unrecognized";
     *alert = unknown ? SSL_AD_UNRECOGNIZED_NAME : SSL_AD_INTERNAL_ERROR;
-    if (!unknown) log::debug("no certificate for a handshake: {}", found.error().to_string());
+    if (!unknown) tell_failure(found.error());
     return SSL_TLSEXT_ERR_ALERT_FATAL;
   }
   const certs::ServerCertificate& certificate = **found;

@@ -17,6 +17,10 @@ struct HandshakeRoutes {
   const std::shared_ptr<const router::RouteTable>* table = nullptr;
 };
 
+// Why a handshake ended where the fault is ours and not the client's: ERR_LIB_USER's reason in OpenSSL's error
+// queue. The entry's data is the text for the log.
+inline constexpr int kNoCertificateMade = 1;
+
 class TlsContext {
  public:
   // TLS 1.2 and 1.3. Certificates come from `store`, chosen by server name while the handshake runs.

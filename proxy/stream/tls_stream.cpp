@@ -4,11 +4,14 @@
 #include <cerrno>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
 
 #include "base/text.h"
+#include "certs/certificate.h"
+#include "certs/server_name.h"
 
 namespace hedge::proxy {
 namespace {
@@ -109,6 +112,18 @@ void TlsStream::describe_session() {
   if (name == nullptr) return;
   identity.server_name = ascii_lower(std::string_view(name));
   if (identity.server_name.ends_with('.')) identity.server_name.pop_back();
+}
+
+std::string TlsStream::unpermitted_name() const {
+  const char* sent = SSL_get_servername(ssl_.get(), TLSEXT_NAMETYPE_host_name);
+  STACK_OF(X509)* chain = nullptr;
+  // The macro for this has an old-style cast.
+  if (sent == nullptr || SSL_ctrl(ssl_.get(), SSL_CTRL_GET_CHAIN_CERTS, 0, &chain) != 1) return {};
+  if (sk_X509_num(chain) <= 0) return {};
+  const auto name = certs::canonical_server_name(sent);
+  const std::vector<std::string> permitted = certs::permitted_suffixes(*sk_X509_value(chain, 0));
+  if (!name || permitted.empty() || certs::is_at_or_below_any(*name, permitted)) return {};
+  return *name;
 }
 
 IoResult TlsStream::try_read(std::span<char> into) {

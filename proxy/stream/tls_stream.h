@@ -4,6 +4,7 @@
 
 #include <coroutine>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "proxy/stream/byte_stream.h"
@@ -24,6 +25,10 @@ class TlsStream final : public ByteStream {
   // The server's side. Bounded by the deadline. On failure OpenSSL's reason is in the thread's error queue
   // until the next call into OpenSSL.
   HandshakeAwaiter handshake() noexcept;
+
+  // The name that the client asked for, if it is outside the name constraints of the certificate's issuer, so
+  // that every client refuses it. Else empty.
+  std::string unpermitted_name() const;
 
   IoResult try_read(std::span<char> into) override;
   IoResult try_write(std::string_view first, std::string_view second) override;

@@ -24,7 +24,7 @@ std::unique_ptr<SocketStream> UpstreamPool::take(Millis now) {
     Idle last = std::move(idle_.back());
     idle_.pop_back();
     // Bytes or an end while idle: the connection is of no use. No system call is needed to know.
-    if (last.until > now && !last.stream->is_readable()) return std::move(last.stream);
+    if (last.until > now && !last.stream->is_still_readable()) return std::move(last.stream);
   }
   return nullptr;
 }
@@ -72,7 +72,7 @@ void UpstreamLease::keep(std::chrono::milliseconds idle_limit) {
   stream_->watch_peer(nullptr);
   stream_->clear_deadline();
   // Cancelled meanwhile, or something arrived after the response: not a clean finish.
-  const bool clean = stream_->waiters().interrupted() == IoStatus::ok && !stream_->is_readable();
+  const bool clean = stream_->waiters().interrupted() == IoStatus::ok && !stream_->is_still_readable();
   if (clean && !pools_->closing_ && retirements_ == pool_->retirements_) {
     const auto limit = std::min(idle_limit, pools_->idle_limit_);
     pool_->give(std::move(stream_), pools_->reactor_.now() + limit.count());
@@ -220,7 +220,7 @@ void UpstreamPools::sweep() {
   const Millis now = reactor_.now();
   for (auto& [key, pool] : pools_) {
     std::erase_if(pool->idle_, [now](const UpstreamPool::Idle& idle) {
-      return idle.until <= now || idle.stream->is_readable();
+      return idle.until <= now || idle.stream->is_still_readable();
     });
   }
   forget_unused();

@@ -88,6 +88,30 @@ TEST_F(Smuggling, E28_NoMalformedChunkPasses) {
   EXPECT_EQ(upstream_.count("hello"), 0);
 }
 
+// An upstream that reads the body would take the next request for the rest of it.
+TEST(SmuggledTrailers, E27_AMalformedOneIsRefusedAndItsUpstreamIsNotUsedAgain) {
+  const std::string head =
+      "POST / HTTP/1.1\r\nHost: alpha.dev.localhost\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const std::string body = "5\r\nhello\r\n0\r\nbad trailer\r\n\r\n";
+  ScriptedUpstream upstream([](PeerConnection& connection, int /*number*/) {
+    if (connection.read_head().starts_with("GET")) {
+      connection.send(ok_response("ok"));
+    } else {
+      connection.wait_for_end();
+    }
+  });
+  EdgeFixture edge({route_to(kAlpha, upstream.route())});
+  for (std::size_t cut = 0; cut < body.size(); ++cut) {
+    PeerConnection client = PeerConnection::to(edge.plain_port());
+    client.send(head + body.substr(0, cut));
+    client.send(body.substr(cut));
+    const std::string answer = client.read_all();
+    EXPECT_EQ(status_of(answer), 400) << cut;
+    EXPECT_EQ(field_of(answer, "Hedge-Error"), "bad_request") << cut;
+    EXPECT_EQ(body_of(get(edge.plain_port(), kAlpha)), "ok") << cut;
+  }
+}
+
 TEST_F(Smuggling, NoOddLinePasses) {
   const std::vector<std::string> heads = {
       "GET / HTTP/1.1\nHost: alpha.dev.localhost\n\n",
@@ -117,6 +141,21 @@ TEST(SmuggledResponses, AResponseWithTwoFramingsIsABadGateway) {
   EXPECT_EQ(status_of(answer), 502);
   EXPECT_EQ(field_of(answer, "Hedge-Error"), "upstream_bad_response");
   EXPECT_EQ(answer.find("evil"), std::string::npos);
+}
+
+TEST(SmuggledResponses, AMalformedTrailerIsABadGatewayAndItsConnectionIsNotUsedAgain) {
+  ScriptedUpstream upstream([](PeerConnection& connection, int /*number*/) {
+    while (!connection.read_head().empty())
+      connection.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nbad trailer\r\n\r\n");
+  });
+  EdgeFixture edge({route_to(kAlpha, upstream.route())});
+  for (const char* version : {"1.1", "1.0"}) {
+    const std::string answer =
+        fetch(edge.plain_port(), std::string("GET / HTTP/") + version + "\r\nHost: alpha.dev.localhost\r\n");
+    EXPECT_EQ(status_of(answer), 502) << version;
+    EXPECT_EQ(field_of(answer, "Hedge-Error"), "upstream_bad_response") << version;
+  }
+  EXPECT_EQ(upstream.accepted(), 2);
 }
 
 TEST(SmuggledResponses, BytesBehindAResponseEndTheConnectionAndReachNobody) {

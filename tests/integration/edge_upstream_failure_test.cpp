@@ -1,5 +1,6 @@
 // Upstreams that die, lie or dawdle, and clients that leave.
 #include <chrono>
+#include <future>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -129,14 +130,19 @@ TEST(DyingUpstreams, ABodyThatIsCutIsCutForTheClientToo) {
 
 // Without chunks only the end of the connection ends the body, so a FIN would make the half look whole.
 TEST(DyingUpstreams, ACutBodyLooksCutAlsoWhileTheClientStillSends) {
-  ScriptedUpstream upstream([](PeerConnection& connection, int /*number*/) {
+  std::promise<void> half_seen;
+  ScriptedUpstream upstream([&half_seen](PeerConnection& connection, int /*number*/) {
     connection.read_head();
-    connection.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\nzz\r\n");
+    connection.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n");
+    half_seen.get_future().wait_for(kPeerLimit);
+    connection.send("zz\r\n");
     connection.wait_for_end();
   });
   EdgeFixture edge({route_to(kAlpha, upstream.route())});
   PeerConnection client = PeerConnection::to(edge.plain_port());
   client.send("POST / HTTP/1.0\r\nHost: alpha.dev.localhost\r\nContent-Length: 100\r\n\r\nfirst");
+  EXPECT_NE(client.read_until("half"), "");
+  half_seen.set_value();
   EXPECT_TRUE(client.wait_for_end());
   EXPECT_TRUE(client.was_reset());
 }
@@ -282,6 +288,21 @@ TEST(Clients, E41_AHalfClosedClientGetsALateAnswerToo) {
   PeerConnection opener = PeerConnection::to(gate.port());
   opener.send("go");
   EXPECT_EQ(client.read_all(), ok_response("late"));
+}
+
+TEST(Clients, E41_AHalfClosedClientThatLeavesLaterEndsTheUpstreamToo) {
+  ScriptedUpstream upstream([](PeerConnection& connection, int /*number*/) {
+    connection.read_head();
+    connection.wait_for_end();
+    connection.on_received("ended");
+  });
+  EdgeFixture edge({route_to(kAlpha, upstream.route())});
+  PeerConnection client = PeerConnection::to(edge.plain_port());
+  client.send(kGet);
+  client.fin();
+  EXPECT_EQ(client.read_head(), "HTTP/1.1 100 Continue\r\n\r\n") << "asked, and still there";
+  client.close();
+  EXPECT_TRUE(upstream.wait_until([](const std::string& got, int) { return got.ends_with("ended"); }));
 }
 
 TEST(Clients, E41_AClientThatLeavesDuringADownloadEndsTheUpstream) {

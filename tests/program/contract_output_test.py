@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 from shop_world import ShopWorld, prepare
+from support import bounded_wait
 
 __all__ = ["prepare", "ContractOutput"]
 
@@ -33,6 +34,25 @@ class ContractOutput(ShopWorld):
         return subprocess.run([self.hedge.binary, *arguments], **{
             "cwd": self.main, "env": self.hedge.environment, "text": True, "timeout": 120, "stdin": subprocess.DEVNULL,
             "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options})
+
+    def test_K01_a_signal_ends_the_commands_of_a_create_with_their_children(self):
+        self.without_stack()
+        place = self.directory / "grandchild"
+        inner = f"echo $$ > {place}.new; mv {place}.new {place}; exec sleep 1000"
+        (self.main / "hedge.toml").open("a", encoding="utf-8").write(
+            f'[commands]\ninstall = ["sh", "-c", "sh -c \'{inner}\'; echo never"]\n')
+        self.git("commit", "--quiet", "--all", "--message", "a long install")
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            run = self.start("create", "feature/login", start_new_session=True)
+            bounded_wait.until(place.exists, 60, "the install runs")
+            grandchild = int(place.read_text(encoding="utf-8"))
+            place.unlink()
+            self.assertTrue(self.is_running(grandchild))
+            run.send_signal(number)
+            out, _ = run.communicate(timeout=20)
+            self.assertEqual((json.loads(out)["error"]["id"], run.returncode), ("interrupted", 1))
+            self.assertFalse(self.is_running(grandchild), "its children ended with it")
+        self.assertEqual(self.contract("destroy", "feature/login")["status"], "destroyed")
 
     def add_command(self, name: str, argv: str) -> None:
         config = self.main / "hedge.toml"
@@ -63,20 +83,13 @@ class ContractOutput(ShopWorld):
         self.add_command("install", slow_command(60))
         for number in (signal.SIGTERM, signal.SIGINT):
             run = self.start("create", "feature/login", start_new_session=True)
-            told = self.wait_for_line(run, "command install")
+            told = self.wait_for_line(run.stderr, "command install")
             self.assertIn("install", told)
             run.send_signal(number)
             out, err = run.communicate(timeout=20)
             done = subprocess.CompletedProcess([], run.returncode, out, err)
             self.assertEqual(self.one_object(done)["error"]["id"], "interrupted")
         self.assertEqual(self.one_object(self.run_plain("destroy", "feature/login"))["status"], "destroyed")
-
-    @staticmethod
-    def wait_for_line(run: subprocess.Popen, text: str) -> str:
-        for line in run.stderr:
-            if text in line:
-                return line
-        raise AssertionError(f"no line with {text}")
 
     def test_K01_a_closed_standard_output_is_an_error_and_never_a_file_of_ours(self):
         done = self.run_plain("verify", stdout=None, preexec_fn=lambda: os.close(1))

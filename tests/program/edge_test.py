@@ -1,5 +1,6 @@
 """The life of an edge as a person sees it: started, asked, stopped; and what stands in the way."""
 
+import json
 import os
 import socket
 import ssl
@@ -68,6 +69,22 @@ class Background(ProgramWorld):
         self.assertFalse(second["already_running"])
         self.assertNotEqual(second["pid"], first)
 
+    def test_one_state_directory_has_one_edge_whatever_its_control_socket(self):
+        first = self.json("edge", "start", *PORTS)
+        done = self.hedge.run("edge", "run", *PORTS, "--control", self.directory / "other.sock", expect=1)
+        self.assertIn("[edge_already_running]", done.stderr)
+        self.assertEqual(self.json("edge", "status")["pid"], first["pid"])
+
+    def test_a_living_edge_without_its_socket_is_not_called_ended(self):
+        socket_path = self.directory / "own.sock"
+        pid = self.json("edge", "start", *PORTS, "--control", socket_path)["pid"]
+        socket_path.unlink()
+        self.refused("edge_unresponsive", "edge", "status", expect=1)
+        self.assertIn(str(pid), self.hedge.run("edge", "stop", expect=1).stderr)
+        os.kill(pid, 15)
+        bounded_wait.until(lambda: not alive(pid), 20, "the edge is gone")
+        self.assertFalse(self.json("edge", "stop")["was_running"])
+
     def test_two_state_directories_have_two_edges(self):
         first = self.json("edge", "start", *PORTS)
         self.hedge.environment["HEDGE_STATE_DIR"] = str(self.directory / "second")
@@ -87,6 +104,15 @@ class Obstacles(ProgramWorld):
             done = self.hedge.run("edge", "start", "--http", "127.0.0.1:8088", expect=1)
             self.assertIn("[edge_start_failed]", done.stderr)
             self.assertIn("port_in_use", done.stderr, "the end of the log says why")
+
+    def test_the_reason_is_found_at_the_end_of_a_log_of_any_size(self):
+        log = self.hedge.state / "logs/edge.log"
+        log.parent.mkdir(parents=True)
+        log.touch()
+        os.truncate(log, 70 << 20)  # sparse
+        with socket.create_server(("127.0.0.1", 8088)):
+            done = self.hedge.run("edge", "start", "--http", "127.0.0.1:8088", expect=1)
+        self.assertIn("port_in_use", done.stderr)
 
     def test_wrong_settings_are_told_at_their_place_by_start_itself(self):
         settings = self.directory / "edge.toml"
@@ -110,12 +136,45 @@ class Obstacles(ProgramWorld):
         self.assertEqual(self.hedge.get("nobody.localhost").status, 404)
         self.assertIn("no TLS until this is mended", self.hedge.edge_log())
 
+    def test_an_engine_behind_tls_is_named_and_not_spoken_to_in_plain_text(self):
+        with socket.create_server(("127.0.0.1", 0)) as engine:
+            engine.setblocking(False)
+            self.hedge.environment["DOCKER_HOST"] = f"tcp://127.0.0.1:{engine.getsockname()[1]}"
+            self.hedge.environment["DOCKER_TLS_VERIFY"] = "1"
+            self.hedge.start_edge()
+            self.hedge.run("route", "add", "alpha.localhost", "docker:app:80")
+            answer = self.hedge.get("alpha.localhost")
+            self.assertEqual((answer.status, answer.error), (502, "engine_unsupported"))
+            self.assertIn("DOCKER_TLS_VERIFY", json.dumps(answer.json()))
+            self.assertRaises(BlockingIOError, engine.accept)
+
     def test_T12_a_missing_openssl_configuration_is_no_obstacle(self):
         self.hedge.environment["OPENSSL_CONF"] = str(self.directory / "missing.cnf")
         self.hedge.start_edge()
         client = self.hedge.tls_client("nobody.localhost")
         self.addCleanup(client.close)
         self.assertEqual(client.request("nobody.localhost").status, 404)
+
+
+    def test_the_access_log_goes_to_a_standard_output_that_is_a_socket(self):
+        settings = self.directory / "edge.toml"
+        settings.write_text('[edge]\naccess_log = "-"\n')
+        ours, its = socket.socketpair()
+        self.addCleanup(ours.close)
+        with its:
+            edge = subprocess.Popen([self.hedge.binary, "edge", "run", *PORTS, "--config", settings], stdin=subprocess.DEVNULL,
+                                    stdout=its, stderr=subprocess.DEVNULL, env=self.hedge.environment)
+        self.addCleanup(edge.wait, 20)
+        self.addCleanup(edge.terminate)
+        bounded_wait.until(lambda: self.hedge.run("edge", "status", expect=None).returncode == 0, 20, "the edge answers")
+        port = self.json("edge", "status")["listeners"][0]["port"]
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as client:
+            client.sendall(b"GET /told HTTP/1.1\r\nHost: nobody.localhost\r\nConnection: close\r\n\r\n")
+            self.assertIn(b"404", b"".join(iter(lambda: client.recv(65536), b"")))
+        edge.terminate()
+        ours.settimeout(20)
+        told = b"".join(iter(lambda: ours.recv(65536), b""))
+        self.assertIn(b'"target":"/told"', told)
 
 
 class Handshakes(ProgramWorld):

@@ -1,5 +1,7 @@
 """Routes made by hand, with the edge up and down."""
 
+import json
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -66,6 +68,21 @@ class Routes(ProgramWorld):
         done = self.hedge.run("route", "add", "alpha.localhost", "dns:app:80")
         self.assertNotIn("taking", done.stderr)
 
+    def test_T17_a_host_that_the_ca_may_not_sign_for_is_told_when_the_route_is_made_and_when_it_is_used(self):
+        self.hedge.start_edge()
+        self.assertEqual(self.json("route", "add", "alpha.localhost", "9001")["warnings"], [])
+        told = self.json("route", "add", "app.example.com", "9001")
+        self.assertEqual([warning["id"] for warning in told["warnings"]], ["ca_suffix_missing"])
+        self.assertIn("no TLS for app.example.com", self.hedge.run("route", "add", "app.example.com", "9001").stderr)
+        self.assertIn("no TLS for app.example.com", " ".join(self.json("edge", "status")["warnings"]))
+        root = self.directory / "root.pem"
+        root.write_text(self.hedge.run("ca", "export").stdout)
+        self.openssl("s_client", "-connect", f"127.0.0.1:{self.hedge.https_port}", "-servername", "app.example.com",
+                     "-CAfile", root, "-verify_return_error", expect=1)
+        bounded_wait.until(lambda: "may not sign for the name" in self.hedge.edge_log(), 10, "the log says it")
+        self.assertIn("app.example.com", self.hedge.edge_log())
+        self.assertNotIn("does not trust this CA", self.hedge.edge_log())
+
     def test_wildcard_and_protocol_are_kept(self):
         told = self.json("route", "add", "Alpha.Localhost.", "unix:/run/app.sock", "--wildcard", "--protocol", "h2c")
         self.assertEqual((told["route"]["host"], told["route"]["wildcard"], told["route"]["protocol"]),
@@ -119,6 +136,31 @@ class Routes(ProgramWorld):
         self.hedge.start_edge('\n[[routes]]\nhost = "fixed.localhost"\nupstream = "tcp:127.0.0.1:9003"\n')
         told = {route["host"]: route["stored"] for route in self.json("route", "ls")["routes"]}
         self.assertEqual(told, {"alpha.localhost": True, "fixed.localhost": False})
+
+    def test_an_edge_that_does_not_tell_its_routes_is_named_and_the_store_is_listed(self):
+        self.hedge.run("route", "add", "alpha.localhost", "9001")
+        silent = self.directory / "silent.sock"
+        (self.hedge.state / "edge-control").write_text(f"{silent}\n")
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(silent))
+            listener.listen()
+            done = self.hedge.run("route", "ls", "--json")
+        self.assertIn("the routes of the edge's settings file are not listed", done.stderr)
+        self.assertEqual([route["host"] for route in json.loads(done.stdout)["routes"]], ["alpha.localhost"])
+
+    def test_a_host_of_the_settings_file_is_not_taken_by_hand(self):
+        static = '\n[[routes]]\nhost = "fixed.localhost"\nupstream = "tcp:127.0.0.1:9003"\n'
+        self.hedge.start_edge(static)
+        self.refused("route_conflict", "route", "add", "fixed.localhost", "9001", expect=4)
+        self.hedge.stop_edge()
+        self.assertEqual(self.hosts(), [])
+        # With the edge down the user-wide file counts, because the next edge starts with it.
+        settings = self.hedge.home / ".config/hedge/config.toml"
+        settings.parent.mkdir(parents=True)
+        settings.write_text(static)
+        self.refused("route_conflict", "route", "add", "fixed.localhost", "9001", expect=4)
+        self.json("route", "add", "alpha.localhost", "9001")
+        self.assertEqual(self.hosts(), ["alpha.localhost"])
 
 
 if __name__ == "__main__":

@@ -31,6 +31,12 @@ class ShopWorld(ProgramWorld):
     def git(self, *arguments, cwd: Path | None = None) -> str:
         return self.hedge.git(*arguments, cwd=cwd or self.main)
 
+    def without_stack(self, *lines: str) -> None:
+        """The repository's configuration becomes the least there is, for tests of what surrounds a stack; `lines` are added."""
+        (self.main / "hedge.toml").write_text("\n".join(
+            ["[app]", 'name = "shop"', "[stack]", 'runtime = "none"', *lines, ""]), encoding="utf-8")
+        self.git("commit", "--quiet", "--all", "--message", "without a stack")
+
     def worktrees(self) -> list[dict]:
         return json.loads(self.hedge.run("list", "--json").stdout)["worktrees"]
 
@@ -44,6 +50,21 @@ class ShopWorld(ProgramWorld):
         """A run whose end the test decides."""
         return subprocess.Popen([self.hedge.binary, *arguments], cwd=cwd or self.main, env=self.hedge.environment, text=True,
                                 **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options})
+
+    @staticmethod
+    def wait_for_line(stream, text: str) -> str:
+        for line in stream:
+            if text in line:
+                return line
+        raise AssertionError(f"no line with {text}")
+
+    @staticmethod
+    def is_running(process: int) -> bool:
+        """Process 1 of a private world buries nobody: a zombie is gone."""
+        try:
+            return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0] != "Z"
+        except FileNotFoundError:
+            return False
 
     @staticmethod
     def check(told: dict, identifier: str) -> dict:

@@ -186,7 +186,7 @@ class FailedTakeover(TakeoverWorld):
                 successor = Successor(self.control)
                 items = successor.receive()
                 self.assertEqual([one["item"] for one in items], ["address", "address", "control", "complete"])
-                self.assertEqual(len(successor.descriptors), 2 + 2 + 2, "two workers' sockets, the control socket and its lock")
+                self.assertEqual(len(successor.descriptors), 2 + 2 + 3, "two workers' sockets, the control socket, and two locks")
                 for word in words:
                     successor.say(word)
                 if words == ("ready",):

@@ -1,8 +1,10 @@
 """The whole chain with the sample application: create, verify, use, destroy."""
 
 import json
+import shlex
 import shutil
 import subprocess
+from pathlib import Path
 
 from shop_world import ShopWorld, prepare
 
@@ -72,6 +74,49 @@ class Worktrees(ShopWorld):
         reference = next(word for word in kept["text"].split() if word.startswith("refs/"))
         self.assertEqual(self.git("show", f"{reference}:new file.txt"), "new")
 
+    def start_rebase(self, path):
+        """One that stops at its conflict."""
+        for checkout, text in ((path, "ours"), (self.main, "theirs")):
+            (checkout / "README.md").write_text(text, encoding="utf-8")
+            self.git("add", "README.md", cwd=checkout)
+            self.git("commit", "--quiet", "--message", text, cwd=checkout)
+        with self.assertRaises(subprocess.CalledProcessError):
+            self.git("rebase", "main", cwd=path)
+
+    def commit_alone(self, path, *switch):
+        if switch:
+            self.git("switch", "--quiet", *switch, cwd=path)
+        (path / "precious.txt").write_text("precious", encoding="utf-8")
+        self.git("add", "precious.txt", cwd=path)
+        self.git("commit", "--quiet", "--message", "precious work", cwd=path)
+
+    def test_W25_each_state_of_unsaved_work_is_refused_named_and_kept_by_discard(self):
+        self.without_stack()
+        states = {
+            "modified": (lambda path: (path / "hedge.toml").open("a").write("# mine\n"), "unsaved_work", "hedge.toml"),
+            "untracked": (lambda path: (path / "precious.txt").write_text("precious"), "unsaved_work", "precious.txt"),
+            "unpushed": (self.commit_alone, "unsaved_work", "precious work"),
+            "detached": (lambda path: self.commit_alone(path, "--detach"), "unsaved_work", "precious work"),
+            "rebase": (self.start_rebase, "operation_in_progress", "rebase"),
+        }
+        for state, (arrange, identifier, named) in states.items():
+            with self.subTest(state=state):
+                self.create(state)
+                path = self.directory / f"shop.{state}"
+                arrange(path)
+                before = (self.git("status", "--porcelain", cwd=path), self.git("rev-parse", "HEAD", cwd=path))
+                told = self.contract("destroy", state, expect=4)
+                self.assertEqual((told["status"], told["error"]["id"]), ("failed", identifier))
+                self.assertIn(named, json.dumps(told["error"]))
+                after = (self.git("status", "--porcelain", cwd=path), self.git("rev-parse", "HEAD", cwd=path))
+                self.assertEqual(after, before, "nothing changed")
+                gone = self.contract("destroy", state, "--discard")
+                self.assertEqual(gone["status"], "destroyed")
+                kept = next(warning for warning in gone["warnings"] if warning["id"] == "recovery_kept")
+                reference = next(word for word in kept["text"].split() if word.startswith("refs/"))
+                self.git("rev-parse", "--verify", f"{reference}^{{commit}}")
+                self.assertFalse(path.exists())
+
     def test_hostile_branch_names_get_names_of_their_own(self):
         self.hedge.start_edge()
         branches = ["it's;rm -rf", "🐙/é", "a" * 200, "Feature/Foo", "feature/foo", "feature-foo"]
@@ -81,8 +126,13 @@ class Worktrees(ShopWorld):
         self.assertEqual([one["workspace"]["branch"] for one in told], branches)
         for part in (lambda one: one["workspace"]["slug"], self.host, lambda one: one["data"]["database"]["app"]):
             self.assertEqual(len({part(one) for one in told}), len(branches))
-        for branch in branches:
-            self.assertEqual(self.contract("destroy", branch)["status"], "destroyed")
+        # "feature-foo" is also the slug of feature/foo: each destroy takes its own branch's worktree, and no other.
+        for branch, one in zip(reversed(branches), reversed(told)):
+            self.assertEqual(self.contract("verify", branch)["workspace"]["path"], one["workspace"]["path"])
+            gone = self.contract("destroy", branch)
+            self.assertEqual((gone["status"], gone["workspace"]["path"]), ("destroyed", one["workspace"]["path"]))
+            told.remove(one)
+            self.assertEqual([other["workspace"]["path"] for other in told if not Path(other["workspace"]["path"]).is_dir()], [])
 
     def test_names_that_git_refuses_are_usage_errors(self):
         for branch in ("a..b", "-x", "a b", "x.lock", "@{1}"):
@@ -111,6 +161,35 @@ class Worktrees(ShopWorld):
         self.assertEqual([worktree["slug"] for worktree in self.worktrees()], ["feature-login"])
         self.assertEqual(self.git("worktree", "list", "--porcelain").count("worktree "), 2)
         self.assertEqual(self.contract("verify", "feature/login")["status"], "ready")
+
+    def test_W18_ten_creates_in_two_clones_and_one_name_twice_at_once_all_have_names_of_their_own(self):
+        self.without_stack()
+        clone = self.directory / "second"
+        self.git("clone", "--quiet", self.main, clone)
+        config = clone / "hedge.toml"
+        config.write_text(config.read_text(encoding="utf-8").replace('name = "shop"', 'name = "store"'), encoding="utf-8")
+        self.git("commit", "--quiet", "--all", "--message", "an application of its own", cwd=clone)
+        wanted = [(place, f"b{number}") for number in range(5) for place in (self.main, clone)]
+        runs = [(place, branch, self.start("create", branch, "--json", cwd=place))
+                for place, branch in [*wanted, (self.main, "b0")]]
+        told = [(place, branch, json.loads(run.communicate(timeout=120)[0])) for place, branch, run in runs]
+        for place, branch, one in told[:-1]:
+            if branch != "b0" or place != self.main:
+                self.assertEqual(one["status"], "ready", one)
+        twice = [told[0][2], told[-1][2]]
+        self.assertTrue(any(one["ok"] for one in twice), twice)
+        for one in twice:
+            self.assertTrue(one["ok"] or one["error"]["id"], one)
+        listed = self.worktrees()
+        self.assertEqual(len(listed), len(wanted))
+        for part in ("id", "path", "url"):
+            self.assertEqual(len({one[part] for one in listed}), len(wanted), part)
+        for place in (self.main, clone):
+            branches = set(self.git("branch", "--format", "%(refname:short)", cwd=place).split())
+            checked_out = {line.removeprefix("branch refs/heads/")
+                           for line in self.git("worktree", "list", "--porcelain", cwd=place).splitlines()
+                           if line.startswith("branch ")}
+            self.assertEqual(branches, checked_out, "no branch without a worktree")
 
     def test_W02_a_worktree_that_git_made_is_refused_until_it_is_adopted(self):
         self.hedge.start_edge()

@@ -1,3 +1,4 @@
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -5,9 +6,13 @@
 #include <string>
 #include <thread>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include "base/unique_fd.h"
 #include "proxy/access_log.h"
 #include "tests/support/temporary_directory.h"
 
@@ -151,6 +156,59 @@ TEST(AccessLogs, DropAndCountWhatIsTooMuchInsteadOfWaiting) {
   ASSERT_TRUE(log);
   (*log)->write(std::string(AccessLog::kMaxPendingBytes + 1, 'x'));
   EXPECT_EQ((*log)->dropped(), 1U);
+}
+
+struct SocketPair {
+  SocketPair() {
+    int fds[2] = {-1, -1};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+    ours = UniqueFd(fds[0]);
+    its = UniqueFd(fds[1]);
+  }
+  // Everything until the other side is closed.
+  std::string read_all() const {
+    std::string out;
+    std::array<char, 65536> block{};
+    for (ssize_t got = 0; (got = ::read(ours.get(), block.data(), block.size())) > 0;)
+      out.append(block.data(), static_cast<std::size_t>(got));
+    return out;
+  }
+  UniqueFd ours;
+  UniqueFd its;
+};
+
+// What systemd gives a service as its standard output.
+TEST(AccessLogs, GoToASocketThatIsOpenAndStayThereWhenFilesAreOpenedAnew) {
+  SocketPair pair;
+  {
+    auto log = AccessLog::open_descriptor(pair.its.get());
+    ASSERT_TRUE(log) << log.error().to_string();
+    pair.its.reset();
+    (*log)->write("old\n");
+    (*log)->reopen();
+    (*log)->write("new\n");
+  }
+  EXPECT_EQ(pair.read_all(), "old\nnew\n");
+}
+
+TEST(AccessLogs, WaitForTheReaderOfASocketThatDoesNotBlock) {
+  SocketPair pair;
+  ASSERT_EQ(::fcntl(pair.its.get(), F_SETFL, O_NONBLOCK), 0);
+  const std::string much(3U << 20, 'x');
+  std::string got;
+  std::thread reader([&] { got = pair.read_all(); });
+  {
+    auto log = AccessLog::open_descriptor(pair.its.get());
+    pair.its.reset();
+    EXPECT_TRUE(log);
+    if (log) (*log)->write(much);
+  }
+  reader.join();
+  EXPECT_TRUE(got == much) << got.size();
+}
+
+TEST(AccessLogs, CannotGoToADescriptorThatIsClosed) {
+  EXPECT_FALSE(AccessLog::open_descriptor(-1));
 }
 
 TEST(AccessLogs, CannotBeOpenedWhereThereIsNoDirectory) {

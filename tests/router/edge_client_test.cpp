@@ -104,6 +104,26 @@ TEST_F(EdgeClientTest, ReadsTheRoutes) {
   EXPECT_EQ(routes->front().host, "a.localhost");
 }
 
+TEST_F(EdgeClientTest, TellsARouteOfTheSettingsFileFromOthers) {
+  struct Row {
+    std::string answer;
+    bool is_static;
+  };
+  const std::vector<Row> rows = {
+      {json_answer(R"({"host": "a.localhost", "static": true})"), true},
+      {json_answer(R"({"host": "a.localhost", "static": false})"), false},
+      {json_answer(R"({"host": "a.localhost"})"), false},
+      {json_answer(R"({"id": "route_unknown", "detail": "none"})", "404 Not Found"), false}};
+  for (const Row& row : rows) {
+    std::filesystem::remove(socket());
+    const OneAnswer edge(socket(), row.answer);
+    const auto told = client().fetch_is_static("a.localhost");
+    ASSERT_TRUE(told) << told.error().to_string();
+    EXPECT_EQ(*told, row.is_static) << row.answer;
+    EXPECT_EQ(edge.first_line(), "GET /v1/routes/a.localhost HTTP/1.1");
+  }
+}
+
 TEST_F(EdgeClientTest, APokeReachesARunningEdge) {
   const OneAnswer edge(socket(), json_answer("{}"));
   const auto poked = client().poke();

@@ -212,7 +212,7 @@ Result<Lifecycle::CreateOutcome> Manager::converge(const WorktreeRecord& record)
 }
 
 Result<Lifecycle::CreateOutcome> Manager::create(const fs::path& caller, const CreateRequest& request) {
-  auto located = locate(git, registry, caller);
+  auto located = locate_and_follow(git, registry, caller);
   if (!located) return located.error();
   auto record = lifecycle.admit(*located, config, request);
   if (!record) return record.error();
@@ -220,7 +220,7 @@ Result<Lifecycle::CreateOutcome> Manager::create(const fs::path& caller, const C
 }
 
 Result<Lifecycle::CreateOutcome> Manager::adopt(const fs::path& directory) {
-  auto located = locate(git, registry, directory);
+  auto located = locate_and_follow(git, registry, directory);
   if (!located) return located.error();
   auto record = lifecycle.adopt(*located, config);
   if (!record) return record.error();
@@ -229,9 +229,9 @@ Result<Lifecycle::CreateOutcome> Manager::adopt(const fs::path& directory) {
 
 Result<DestroyReport> Manager::destroy(const fs::path& caller, const std::string& name,
                                        const DestroyOptions& options) {
-  auto located = locate(git, registry, caller);
+  auto located = locate_and_follow(git, registry, caller);
   if (!located) return located.error();
-  auto record = find_worktree(git, registry, located->checkout.repository, name);
+  auto record = find_worktree(git, registry, *located, name);
   if (!record) return record.error();
   return lifecycle.destroy(*record, options);
 }

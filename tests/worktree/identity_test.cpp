@@ -17,7 +17,7 @@ class IdentityTest : public ::testing::Test {
     return locate(manager_.git, manager_.registry, directory);
   }
   Result<WorktreeRecord> find(const std::string& name) {
-    return find_worktree(manager_.git, manager_.registry, repository_ / ".git", name);
+    return find_worktree(manager_.git, manager_.registry, *here(repository_), name);
   }
 
   GitWorld world_;
@@ -65,7 +65,7 @@ TEST_F(IdentityTest, W06_SurvivesAMovedDirectory) {
   const auto born = manager_.create(repository_, "x");
   const fs::path moved = world_.root() / "moved";
   fs::rename(born->record.path, moved);
-  const auto located = here(moved);
+  const auto located = locate_and_follow(manager_.git, manager_.registry, moved);
   ASSERT_TRUE(located && located->record) << (located ? "no record" : located.error().to_string());
   EXPECT_EQ(located->record->id, born->record.id);
   EXPECT_EQ(manager_.registry.find(born->record.id)->value().path, moved);
@@ -170,13 +170,28 @@ TEST_F(IdentityTest, NamesFindWorktreesAndSayWhenTheyDoNot) {
   EXPECT_EQ(find("nothing").error().id(), "worktree_not_found");
 }
 
+// The slug of one is the branch of the other.
+TEST_F(IdentityTest, W13_ABranchIsFoundBeforeASlugOfTheSameName) {
+  const auto slashed = manager_.create(repository_, "feature/x");
+  const auto dashed = manager_.create(repository_, "feature-x");
+  ASSERT_TRUE(slashed && dashed);
+  ASSERT_EQ(slashed->record.slug, "feature-x");
+  EXPECT_EQ(find("feature-x")->id, dashed->record.id);
+  EXPECT_EQ(find("feature/x")->id, slashed->record.id);
+  EXPECT_EQ(find(dashed->record.slug)->id, dashed->record.id);
+  ASSERT_TRUE(manager_.destroy(repository_, "feature-x"));
+  EXPECT_FALSE(fs::exists(dashed->record.path));
+  EXPECT_TRUE(fs::exists(slashed->record.path));
+  EXPECT_EQ(find("feature-x")->id, slashed->record.id) << "now nothing else has the name";
+}
+
 TEST_F(IdentityTest, SeveralInstancesAreToldApart) {
   ASSERT_TRUE(manager_.create(repository_, CreateRequest{"x", {}, "one", StackWish::with_stack}));
   ASSERT_TRUE(manager_.create(repository_, CreateRequest{"x", {}, "two", StackWish::with_stack}));
   EXPECT_EQ(find("x-two")->instance, "two");
   world_.git(world_.root() / "shop.x-one", {"switch", "-q", "--detach"});
   EXPECT_EQ(find("x").error().id(), "worktree_ambiguous");
-  EXPECT_EQ(find_worktree(manager_.git, manager_.registry, repository_ / ".git", "x", "one")->instance,
+  EXPECT_EQ(find_worktree(manager_.git, manager_.registry, *here(repository_), "x", "one")->instance,
             "one");
 }
 

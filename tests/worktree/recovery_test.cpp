@@ -158,6 +158,28 @@ TEST_F(RecoveryTest, KeepsAllSidesOfAConflictAndWhatWasMerged) {
   EXPECT_NE(file(reference_, "README").find("<<<<<<<"), std::string::npos);
 }
 
+TEST_F(RecoveryTest, KeepsWhatIsOnABranchWithoutACommit) {
+  world_.git(path_, {"switch", "-q", "--orphan", "fresh"});
+  write_text(path_ / "page", "staged\n");
+  world_.git(path_, {"add", "page"});
+  write_text(path_ / "page", "then changed\n");
+  write_text(path_ / "new", "untracked\n");
+  const auto report = manager_.destroy(repository_, "x");
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().id(), "unsaved_work");
+  discard();
+  EXPECT_EQ(file(reference_, "page"), "then changed");
+  EXPECT_EQ(file(reference_, "new"), "untracked");
+  EXPECT_EQ(file(parent("the index"), "page"), "staged");
+  EXPECT_FALSE(has_file(reference_, "README"));
+}
+
+TEST_F(RecoveryTest, ABranchWithoutACommitAndWithoutAFileHoldsNothingUp) {
+  world_.git(path_, {"switch", "-q", "--orphan", "fresh"});
+  const auto report = manager_.destroy(repository_, "x");
+  EXPECT_TRUE(report) << report.error().to_string();
+}
+
 TEST_F(RecoveryTest, ACleanSubmoduleHoldsNothingUp) {
   add_submodule();
   const auto report = manager_.destroy(repository_, "x");

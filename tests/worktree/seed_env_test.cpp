@@ -91,6 +91,17 @@ TEST_F(SeedTest, W27_ACopiedEnvironmentFileWithADeniedHostStopsTheRun) {
   EXPECT_TRUE(manager_.create(repository_, "x")) << "the second run goes on from there";
 }
 
+TEST_F(SeedTest, W27_ADirectoryWithADeniedHostInItIsNotCopied) {
+  manager_.config.seed.paths = {"node_modules"};
+  manager_.config.seed.deny = {"prod.example"};
+  write_text(repository_ / "node_modules/a/.env", "A=1\nHOST=db.prod.example\n");
+  const auto outcome = manager_.create(repository_, "x");
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().id(), "seed_denied");
+  EXPECT_NE(outcome.error().to_string().find("node_modules/a/.env:2"), std::string::npos);
+  EXPECT_FALSE(path_exists(world_.root() / "shop.x/node_modules"));
+}
+
 TEST_F(SeedTest, ALockfileThatDiffersMarksTheDependenciesStale) {
   write_text(repository_ / "node_modules/a", "a");
   world_.commit_file(repository_, "package-lock.json", "{\"v\":1}");
@@ -109,6 +120,48 @@ TEST_F(SeedTest, APathThatLeavesTheCheckoutIsRefused) {
   EXPECT_EQ(outcome.error().id(), "seed_path_invalid");
   for (const char* path : {"", ".", "..", "a/../..", "/etc"}) EXPECT_FALSE(stays_inside(path)) << path;
   EXPECT_TRUE(stays_inside("a/../b"));
+}
+
+TEST_F(SeedTest, NothingIsWrittenThroughALinkThatTheBranchHas) {
+  const fs::path outside = world_.root() / "outside";
+  fs::create_directories(outside);
+  write_text(repository_ / ".git/info/exclude", "var/\n*.local\n");
+  world_.git(repository_, {"switch", "-q", "-c", "evil"});
+  fs::create_symlink(outside, repository_ / "var");
+  fs::create_symlink(world_.root() / "dangling", repository_ / "deep");
+  world_.git(repository_, {"add", "-f", "var", "deep"});
+  world_.git(repository_, {"commit", "-q", "-m", "links"});
+  world_.git(repository_, {"switch", "-q", "main"});
+  write_text(repository_ / "var/cache/page", "cached");
+  write_text(repository_ / "deep/secret.local", "s");
+  write_text(repository_ / ".worktreeinclude", "*.local\n");
+  const auto outcome = manager_.create(repository_, "evil");
+  ASSERT_TRUE(outcome) << outcome.error().to_string();
+  EXPECT_TRUE(fs::is_empty(outside));
+  EXPECT_FALSE(path_exists(world_.root() / "dangling"));
+  EXPECT_EQ(find_change(*outcome, "seed", "var/cache")->detail, "not copied: var/cache: var is a symbolic link");
+  EXPECT_EQ(find_change(*outcome, "seed", ".worktreeinclude")->detail,
+            "not copied: deep/secret.local: deep is a symbolic link");
+}
+
+TEST_F(SeedTest, WhatMainHasBehindALinkOrInASubmoduleIsLeftOutAndSaid) {
+  manager_.config.seed.paths = {"var/cache", "lib/node_modules", "node_modules"};
+  write_text(world_.root() / "elsewhere/cache/page", "cached");
+  fs::create_symlink(world_.root() / "elsewhere", repository_ / "var");
+  const fs::path library = world_.make_repository("library");
+  world_.git(repository_,
+             {"-c", "protocol.file.allow=always", "submodule", "--quiet", "add", library.string(), "lib"});
+  world_.git(repository_, {"commit", "-q", "-m", "add lib"});
+  write_text(repository_ / "lib/node_modules/a", "a");
+  write_text(repository_ / "node_modules/a", "a");
+  const auto outcome = manager_.create(repository_, "x");
+  ASSERT_TRUE(outcome) << outcome.error().to_string();
+  EXPECT_FALSE(path_exists(outcome->record.path / "var"));
+  EXPECT_EQ(read_text(outcome->record.path / "node_modules/a"), "a");
+  EXPECT_EQ(find_change(*outcome, "seed", "var/cache")->detail,
+            "not copied: var/cache: in main var is a symbolic link");
+  EXPECT_EQ(find_change(*outcome, "seed", "lib/node_modules")->detail,
+            "not copied: lib/node_modules: in main lib is a repository of its own");
 }
 
 class EnvFileTest : public SeedTest {

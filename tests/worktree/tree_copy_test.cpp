@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -141,6 +142,20 @@ TEST_F(TreeCopyTest, AnExistingTargetIsLeftAlone) {
   const auto report = copy_tree(copy());
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().kind(), ErrorKind::already_exists);
+}
+
+TEST_F(TreeCopyTest, IsNeitherReadNorWrittenThroughALinkedDirectory) {
+  write(main() / "var/cache/page", "cached");
+  fs::create_directories(directory_ / "elsewhere");
+  fs::create_symlink(directory_ / "elsewhere", worktree() / "var");
+  TreeCopy wanted{main(), worktree(), "var/cache", "id"};
+  const auto written = copy_tree(wanted);
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().kind(), ErrorKind::refused);
+  EXPECT_NE(written.error().text().find("var is a symbolic link"), std::string::npos) << written.error().text();
+  EXPECT_TRUE(fs::is_empty(directory_ / "elsewhere"));
+  std::swap(wanted.source_root, wanted.target_root);
+  EXPECT_EQ(copy_tree(wanted).error().kind(), ErrorKind::refused);
 }
 
 TEST_F(TreeCopyTest, W19_WhatAKilledRunLeftIsReplacedAndNeverTakenForTheWhole) {

@@ -8,6 +8,7 @@
 #include "worktree/data/postgres.h"
 #include "worktree/data/sqlite_data.h"
 #include "worktree/data/sqlite_files.h"
+#include "worktree/data/url_text.h"
 #include "worktree/parameters.h"
 
 namespace hedge::worktree {
@@ -33,11 +34,12 @@ std::string postgres_url(const std::string& user, const PgAddress& server,
                          const std::optional<std::string>& app_address, const std::string& database) {
   if (!app_address && server.host.starts_with('/')) {
     const std::string port = server.port.empty() ? std::string() : "&port=" + server.port;
-    return "postgresql://" + user + "@/" + database + "?host=" + server.host + port;
+    return "postgresql://" + user + "@/" + url_name(database) + "?host=" + url_value(server.host) + port;
   }
-  const std::string address = server.host.empty() ? "localhost" : server.host;
+  const bool is_ipv6 = server.host.find(':') != std::string::npos;
+  const std::string address = server.host.empty() ? "localhost" : is_ipv6 ? "[" + server.host + "]" : server.host;
   const std::string port = server.port.empty() ? "5432" : server.port;
-  return "postgresql://" + user + "@" + app_address.value_or(address + ":" + port) + "/" + database;
+  return "postgresql://" + user + "@" + app_address.value_or(address + ":" + port) + "/" + url_name(database);
 }
 
 void publish_pair(Values& values, const std::string& app, const std::string& test, const std::string& app_url,
@@ -52,8 +54,8 @@ void publish_pair(Values& values, const std::string& app, const std::string& tes
 void publish_sqlite(const PlanInput& input, Values& values) {
   const config::DatabaseConfig& database = input.config.database;
   const std::string test = test_source_of(database);
-  publish_pair(values, database.source, test, "sqlite://" + (input.record.path / database.source).string(),
-               "sqlite://" + (input.record.path / test).string());
+  publish_pair(values, database.source, test, "sqlite://" + url_path((input.record.path / database.source).string()),
+               "sqlite://" + url_path((input.record.path / test).string()));
 }
 
 void publish_postgres(const PlanInput& input, const Environment& environment, Values& values) {
@@ -62,7 +64,7 @@ void publish_postgres(const PlanInput& input, const Environment& environment, Va
   const bool is_main = input.record.kind == WorktreeKind::main;
   const std::string app = is_main ? database.source : input.names.database;
   const std::string test = is_main ? test_source_of(database) : input.names.test_database;
-  const std::string user = is_main ? server.user : input.names.role + ":{secret." + kSecret + "}";
+  const std::string user = is_main ? url_name(server.user) : input.names.role + ":{secret." + kSecret + "}";
   publish_pair(values, app, test, postgres_url(user, server, database.app_address, app),
                postgres_url(user, server, database.app_address, test));
 }
@@ -83,19 +85,21 @@ std::string server_of(const std::string& url) {
   return (is_loopback ? "localhost" : address.host) + ":" + (address.port.empty() ? "5432" : address.port);
 }
 
-// The administrator's URL from the environment, from an earlier run's, or from the configuration. Where the databases
-// were made is where they are: today's environment may bring another password, but no other server.
+// The administrator's URL from the environment, from the configuration, or from an earlier run's. Where the databases
+// were made is where they are: today's may bring another name or password, but no other server.
 void find_admin(const Json& json, const Environment& environment, PostgresSpec& spec) {
   const auto variable = environment.find(json.at("admin_variable").get<std::string>());
   const bool is_given = variable != environment.end() && !variable->second.empty();
+  const std::string todays = is_given ? variable->second : json.at("admin_url").get<std::string>();
   const auto kept = read_file(spec.kept_url);
   if (!kept) {
-    spec.golden.admin.url = is_given ? variable->second : json.at("admin_url").get<std::string>();
+    spec.golden.admin.url = todays;
     return;
   }
-  const bool is_elsewhere = is_given && server_of(variable->second) != server_of(*kept);
-  if (is_elsewhere) spec.other_server = server_of(variable->second);
-  spec.golden.admin.url = is_given && !is_elsewhere ? variable->second : *kept;
+  spec.former_url = *kept;
+  const bool is_elsewhere = todays.empty() || server_of(todays) != server_of(*kept);
+  if (is_given && is_elsewhere) spec.other_server = server_of(todays);
+  spec.golden.admin.url = is_elsewhere ? *kept : todays;
 }
 
 PostgresSpec postgres_from(const Json& json, const WorktreeRecord& record, const Environment& environment,

@@ -18,7 +18,7 @@ constexpr auto kSwapLimit = std::chrono::minutes(2);
 constexpr auto kPause = std::chrono::milliseconds(200);
 
 std::string tag_of(const GoldenSpec& spec, std::string_view at) {
-  return std::string(kTagStart) + spec.source + std::string(kTagTime) + std::string(at);
+  return golden_mark(spec) + std::string(at);
 }
 
 std::optional<GoldenFacts> parse_tag(std::string_view tag) {
@@ -306,6 +306,10 @@ class Refresh {
 
 }  // namespace
 
+std::string golden_mark(const GoldenSpec& spec) {
+  return std::string(kTagStart) + spec.source + std::string(kTagTime);
+}
+
 Result<std::optional<GoldenFacts>> fetch_golden(PgConnection& admin, const GoldenSpec& spec) {
   const auto facts = fetch_database(admin, spec.name);
   if (!facts) return facts.error();
@@ -315,16 +319,25 @@ Result<std::optional<GoldenFacts>> fetch_golden(PgConnection& admin, const Golde
       .with_id("ownership_conflict");
 }
 
+namespace {
+
+// The configuration may name another source since, and another repository may use the same name.
+bool is_copy_of_source(const Result<std::optional<GoldenFacts>>& golden, const GoldenSpec& spec) {
+  return golden && *golden && (*golden)->source == spec.source;
+}
+
+}  // namespace
+
 Result<GoldenFacts> ensure_golden(const GoldenSpec& spec, CommandRunner& runner) {
   auto admin = PgConnection::connect(spec.admin);
   if (!admin) return admin.error();
   auto golden = fetch_golden(*admin, spec);
   if (!golden) return golden.error();
-  if (*golden) return std::move(**golden);
+  if (is_copy_of_source(golden, spec)) return std::move(**golden);
   Refresh refresh(spec, runner, *admin);
   if (auto locked = refresh.lock(LockWish::wait); !locked) return locked.error();
   golden = fetch_golden(*admin, spec);  // somebody else may have made it meanwhile
-  if (golden && !*golden) {
+  if (golden && !is_copy_of_source(golden, spec)) {
     if (auto made = refresh.run(); !made)
       return std::move(made).error().with_context("make the golden copy " + spec.name);
     golden = fetch_golden(*admin, spec);

@@ -33,7 +33,10 @@ struct GoldenFacts {
 // copy.
 Result<std::optional<GoldenFacts>> fetch_golden(PgConnection& admin, const GoldenSpec& spec);
 
-// The copy, made if there is none; waits for another run that makes it. Errors: as refresh_golden(), but
+// What the comment of every copy of `spec.source` begins with.
+std::string golden_mark(const GoldenSpec& spec);
+
+// The copy, made if there is none or only one of another source; waits for another run that makes it. Errors: as refresh_golden(), but
 // busy.
 Result<GoldenFacts> ensure_golden(const GoldenSpec& spec, CommandRunner& runner);
 

@@ -90,6 +90,9 @@ Error connect_error(PGconn* connection) {
   const std::string text = message.substr(0, message.find('\n'));
   const std::string_view state = state_in(message);
   if (!state.empty()) return error_of_state(state, text);
+  // libpq hangs up by itself where the server asks for a password and there is none.
+  if (PQconnectionNeedsPassword(connection) == 1)
+    return Error(ErrorKind::permission, text).with_id("database_access_denied");
   return Error(ErrorKind::unavailable, text).with_id("database_unreachable");
 }
 

@@ -15,6 +15,20 @@ bool is_down(const Error& error) {
 PostgresData::PostgresData(PostgresSpec spec, CommandRunner& runner)
     : spec_(std::move(spec)), runner_(runner) {}
 
+// As the administrator. Today's URL may be a correction of the kept one, or say less than it: the kept one may have come
+// from an environment, with its password.
+Result<PgConnection> PostgresData::connect() {
+  auto admin = PgConnection::connect(spec_.golden.admin);
+  const bool is_refused = !admin && admin.error().id() == "database_access_denied";
+  if (!is_refused || spec_.former_url.empty()) return admin;
+  PgTarget former = spec_.golden.admin;
+  former.url = spec_.former_url;
+  auto as_before = PgConnection::connect(former);
+  if (!as_before) return admin;
+  spec_.golden.admin = former;
+  return as_before;
+}
+
 Result<Finding> PostgresData::check() {
   Finding finding;
   if (!spec_.other_server.empty()) {
@@ -23,7 +37,7 @@ Result<Finding> PostgresData::check() {
                                    .with_id("database_server_changed"));
     return finding;
   }
-  auto admin = PgConnection::connect(spec_.golden.admin);
+  auto admin = connect();
   if (!admin) {
     finding.problems.push_back(admin.error());
     return finding;
@@ -104,13 +118,14 @@ ClonePlan PostgresData::clone_plan(const std::string& name) const {
   plan.tag = owner_tag(spec_.id);
   plan.golden = spec_.golden.name;
   plan.golden_owner = spec_.golden.role();
+  plan.golden_mark = golden_mark(spec_.golden);
   plan.source = spec_.golden.source;
   plan.space = spec_.golden.space;
   return plan;
 }
 
 Result<Change> PostgresData::converge() {
-  auto admin = PgConnection::connect(spec_.golden.admin);
+  auto admin = connect();
   if (!admin) return admin.error();
   auto finding = look(*admin);
   if (!finding) return finding.error();
@@ -120,7 +135,9 @@ Result<Change> PostgresData::converge() {
   const auto golden = ensure_golden(spec_.golden, runner_);
   if (!golden) return golden.error();
   // Now, for from here on there is something to remove on this server.
-  if (auto kept = keep_url(); !kept) return kept.error();
+  if (spec_.former_url.empty()) {
+    if (auto kept = keep_url(); !kept) return kept.error();
+  }
   const auto role = ensure_role(*admin, spec_.role, spec_.password, owner_tag(spec_.id));
   if (!role) return role.error();
   bool made_any = *role;
@@ -135,7 +152,7 @@ Result<Change> PostgresData::converge() {
 }
 
 Result<Change> PostgresData::remove() {
-  auto admin = PgConnection::connect(spec_.golden.admin);
+  auto admin = connect();
   if (!admin) return admin.error();
   Change change{kind(), name(), Action::none, {}};
   const std::string tag = owner_tag(spec_.id);

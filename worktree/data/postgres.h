@@ -19,6 +19,7 @@ struct PostgresSpec {
   // Where the administrator's URL is kept (0600) for a later remove() from another shell; empty: it is
   // configured for all.
   std::filesystem::path kept_url;
+  std::string former_url;    // what is in there; used where the server refuses today's. Empty: nothing is
   std::string other_server;  // that the caller names now, though they were made elsewhere; empty: none
   GoldenSpec golden;
 };
@@ -37,6 +38,7 @@ class PostgresData final : public Resource {
   Result<Change> remove() override;
 
  private:
+  Result<PgConnection> connect();
   Result<Finding> look(PgConnection& admin);
   Result<void> look_at_database(PgConnection& admin, const std::string& name, Finding& finding);
   Result<void> try_as_application(PgConnection& admin, Finding& finding);

@@ -117,6 +117,16 @@ Result<void> create(PgConnection& admin, const PgTarget& target, const ClonePlan
                        {}, kCloneLimit);
 }
 
+// Asked when the copy is made: by its name alone, the template may have become one of another source just before.
+Result<void> require_right_template(PgConnection& admin, const ClonePlan& plan) {
+  if (plan.golden_mark.empty()) return {};
+  const auto facts = fetch_database(admin, plan.golden);
+  if (!facts) return facts.error();
+  if (*facts && (*facts)->tag.starts_with(plan.golden_mark)) return {};
+  return Error(ErrorKind::busy, "the golden copy " + plan.golden + " was made anew from another database meanwhile")
+      .with_id("busy");
+}
+
 // Everything after CREATE DATABASE; each step may be repeated.
 Result<void> finish(PgConnection& admin, const PgTarget& target, const ClonePlan& plan) {
   const std::string name = quote_identifier(plan.name);
@@ -213,10 +223,13 @@ Result<bool> ensure_database(PgConnection& admin, const PgTarget& target, const 
   } else if (auto made = create(admin, target, plan); !made) {
     return std::move(made).error().with_context("create database " + plan.name);
   }
-  auto finished = finish(admin, target, plan);
+  auto finished = *present ? Result<void>() : require_right_template(admin, plan);
+  const bool is_anothers = !finished;
+  if (!is_anothers) finished = finish(admin, target, plan);
   if (finished) return true;
-  // A copy for which the disk is too small is worth nothing, and it is what fills the disk.
-  if (!*present && finished.error().kind() == ErrorKind::no_space) {
+  // A copy for which the disk is too small is worth nothing, and it is what fills the disk; nor is one of another's data.
+  const bool is_worthless = is_anothers || finished.error().kind() == ErrorKind::no_space;
+  if (!*present && is_worthless) {
     const auto dropped = drop_database(admin, plan.name, plan.tag, plan.owner);
     static_cast<void>(dropped);  // the first error is the cause, and is the one to tell
   }

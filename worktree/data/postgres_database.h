@@ -45,11 +45,12 @@ struct ClonePlan {
   std::string tag;
   std::string golden;        // template; empty: an empty database
   std::string golden_owner;  // the role that owns the objects in it
+  std::string golden_mark;   // what its comment begins with, or it is another's by now; empty: it may be any
   std::string source;        // whose settings and ACL are re-applied; empty: none
   SpaceProbe space = free_bytes;
 };
 // Makes the database or finishes one that a killed run left half-made. The tag is written last. False: it was
-// there, complete. Errors: conflict `ownership_conflict`; no_space `disk_full` (and nothing half-made is
+// there, complete. Errors: conflict `ownership_conflict`; busy (the template was replaced by another meanwhile); no_space `disk_full` (and nothing half-made is
 // left); see PgConnection::query().
 Result<bool> ensure_database(PgConnection& admin, const PgTarget& target, const ClonePlan& plan);
 

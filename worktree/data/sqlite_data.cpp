@@ -8,15 +8,12 @@
 #include "base/sqlite.h"
 #include "worktree/data/file_identity.h"
 #include "worktree/data/sqlite_files.h"
+#include "worktree/git/leftovers.h"
 
 namespace hedge::worktree {
 namespace fs = std::filesystem;
 
 namespace {
-
-fs::path unfinished_path(const fs::path& file) {
-  return file.string() + ".hedge-new";
-}
 
 Result<void> remove_companions(const fs::path& file) {
   for (const char* companion : kSqliteCompanions) {
@@ -68,6 +65,10 @@ bool SqliteData::leaves_checkout(const fs::path& file) const {
   const auto [end, rest] = std::mismatch(checkout.begin(), checkout.end(), place.begin(), place.end());
   static_cast<void>(rest);
   return end != checkout.end();
+}
+
+fs::path SqliteData::unfinished_path(const fs::path& file) const {
+  return file.parent_path() / ("." + file.filename().string() + std::string(kDatabaseInfix) + spec_.id);
 }
 
 // What the marker of a database says: whose it is, and which file that is.
@@ -152,7 +153,7 @@ Result<Change> SqliteData::remove() {
   for (const SqliteFile* database : {&spec_.app, &spec_.test}) {
     const bool is_inside = !leaves_checkout(database->file);
     if (is_inside) {
-      if (auto removed = remove_file(unfinished_path(database->file)); !removed) return removed.error();
+      if (auto removed = remove_database(unfinished_path(database->file)); !removed) return removed.error();
     }
     const auto claim = claim_of(*database);
     if (!claim) return claim.error();

@@ -44,6 +44,8 @@ class SqliteData final : public Resource {
  private:
   // What this worktree's marker says of the file that is there; a marker of another's is none.
   enum class Claim { none, this_file, another_file };
+  // Begins a file beside `file`, by a name that is_leftover().
+  std::filesystem::path unfinished_path(const std::filesystem::path& file) const;
   bool leaves_checkout(const std::filesystem::path& file) const;
   std::string claim_on(const std::string& identity) const;
   Result<Claim> claim_of(const SqliteFile& database) const;

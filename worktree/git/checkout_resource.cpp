@@ -10,8 +10,10 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "worktree/git/checkout_disk.h"
 #include "worktree/git/checkout_info.h"
 #include "worktree/git/directory_removal.h"
+#include "worktree/git/leftovers.h"
 #include "worktree/identity.h"
 #include "worktree/parameters.h"
 
@@ -81,6 +83,9 @@ class CheckoutResource final : public Resource {
 
   Result<Change> converge() override {
     if (record_.kind == WorktreeKind::main) {
+      const auto lock = locks_.lock_repository(record_.repository);
+      if (!lock) return lock.error();
+      if (auto hidden = hide_leftovers(record_.repository); !hidden) return hidden.error();
       if (auto stored = store_identity(record_.git_dir, record_.id); !stored) return stored.error();
       return Change{kind(), name(), Action::updated, "identity"};
     }
@@ -299,10 +304,14 @@ class CheckoutResource final : public Resource {
     return record_.main_checkout.empty() ? record_.repository : record_.main_checkout;
   }
 
+  // Requires: the repository's lock is held.
   Result<void> take_ownership() {
     auto info = inspect_exactly(git_, record_.path);
     if (!info) return info.error();
+    // Before the identity, which says that this step was done, and so before the first file of a later step.
+    if (auto hidden = hide_leftovers(record_.repository); !hidden) return hidden;
     if (auto stored = store_identity(info->git_dir, record_.id); !stored) return stored;
+    if (auto noted = remember_disk(info->git_dir, record_.path); !noted) return noted;
     auto situation = look();
     if (!situation) return situation.error();
     if (!situation->listed || situation->listed->lock_reason) return {};

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "worktree/git/integration.h"
+#include "worktree/git/leftovers.h"
 #include "worktree/git/nested_repository.h"
 #include "worktree/git/private_index.h"
 
@@ -130,6 +131,10 @@ class Capture {
     if (!nested) return nested.error();
     nested_ = std::move(*nested);
     std::vector<std::string> add{"add", "--all", "--sparse", "--", "."};
+    for (const std::string name : kLeftoverNames) {
+      add.push_back(":(exclude,top,glob)**/" + name);
+      add.push_back(":(exclude,top,glob)**/" + name + "/**");
+    }
     for (const NestedRepository& repository : nested_) {
       // Git would keep nothing of it but the name of its commit, and fail where it has none.
       const bool is_clone = !repository.checkout.top.empty() && !repository.is_tracked;

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "worktree/git/integration.h"
+#include "worktree/git/leftovers.h"
 #include "worktree/git/nested_repository.h"
 #include "worktree/git/private_index.h"
 
@@ -59,7 +60,7 @@ void read_status(std::string_view status, UnsavedWork& work) {
         push_bounded(work.modified, path_after_fields(entry, 10));
         break;
       case '?':
-        push_bounded(work.untracked, path_after_fields(entry, 1));
+        if (!is_leftover(path_after_fields(entry, 1))) push_bounded(work.untracked, path_after_fields(entry, 1));
         break;
       default:
         break;

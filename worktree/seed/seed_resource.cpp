@@ -9,6 +9,8 @@
 #include "config/project_config.h"
 #include "worktree/data/sqlite_files.h"
 #include "worktree/parameters.h"
+#include "worktree/seed/denied_values.h"
+#include "worktree/seed/obstacle.h"
 #include "worktree/seed/seed_sources.h"
 #include "worktree/seed/tree_copy.h"
 
@@ -16,6 +18,8 @@ namespace hedge::worktree {
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr std::size_t kMaxNotes = 100;
 
 struct SeedParameters {
   std::vector<std::string> paths;
@@ -55,11 +59,12 @@ class SeedResource final : public Resource {
   Result<Finding> check() override {
     const auto missing = missing_paths();
     if (!missing.empty()) return Finding{Presence::missing, "missing: " + join(missing, ", "), {}};
-    return Finding{Presence::present, stale_note(), {}};
+    return Finding{Presence::present, notes(), {}};
   }
 
   Result<Change> converge() override {
-    const std::string denied = find_denied(record_.main_checkout, parameters_.paths, parameters_.deny);
+    const std::vector<std::string> missing = missing_paths();
+    const std::string denied = find_denied(record_.main_checkout, missing, parameters_.deny);
     if (!denied.empty()) {
       return Error(ErrorKind::refused, denied + ": it would be copied into the worktree")
           .with_id("seed_denied")
@@ -67,7 +72,7 @@ class SeedResource final : public Resource {
               "take the line out of the file, or the file out of the seed, or the pattern out of seed.deny");
     }
     CopyReport total;
-    for (const std::string& path : missing_paths()) {
+    for (const std::string& path : missing) {
       TreeCopy copy{record_.main_checkout, record_.path, path, record_.id};
       copy.excluded = parameters_.excluded;
       auto report = copy_tree(copy);
@@ -81,19 +86,37 @@ class SeedResource final : public Resource {
   Result<Change> remove() override { return Change{kind(), name(), Action::none, {}}; }
 
  private:
+  bool is_wanted(const std::string& path) const {
+    return path_exists(record_.main_checkout / path) && !path_exists(record_.path / path);
+  }
+
+  // Why `path` cannot be copied; empty: it can. The branch, which may be anybody's, says what is a link in the worktree.
+  std::string find_reason(const std::string& path) const {
+    const std::string mains = find_obstacle(record_.main_checkout, path);
+    if (!mains.empty()) return "in main " + mains;
+    return find_obstacle(record_.path, path);
+  }
+
   // Those that main has and the worktree has not.
   std::vector<std::string> missing_paths() const {
     std::vector<std::string> missing;
     for (const std::string& path : parameters_.paths) {
-      if (path_exists(record_.main_checkout / path) && !path_exists(record_.path / path))
-        missing.push_back(path);
+      if (is_wanted(path) && find_reason(path).empty()) missing.push_back(path);
     }
     return missing;
   }
 
-  std::string stale_note() const {
+  // What there is to say even where nothing is copied.
+  std::string notes() const {
+    std::vector<std::string> notes;
+    for (const std::string& path : parameters_.paths) {
+      if (notes.size() == kMaxNotes) break;
+      const std::string reason = is_wanted(path) ? find_reason(path) : std::string();
+      if (!reason.empty()) notes.push_back("not copied: " + path + ": " + reason);
+    }
     const auto differing = differing_lockfiles(record_.main_checkout, record_.path, parameters_.lockfiles);
-    return differing.empty() ? std::string() : "stale: " + join(differing, ", ") + " differs from main's";
+    if (!differing.empty()) notes.push_back("stale: " + join(differing, ", ") + " differs from main's");
+    return join(notes, "; ");
   }
 
   static void add(CopyReport& total, const CopyReport& report) {
@@ -111,8 +134,8 @@ class SeedResource final : public Resource {
     if (!report.links_outside.empty())
       text += "; links that leave the checkout: " + join(report.links_outside, ", ");
     if (!report.skipped.empty()) text += "; not copied: " + join(report.skipped, ", ");
-    const std::string stale = stale_note();
-    if (!stale.empty()) text += "; " + stale;
+    const std::string more = notes();
+    if (!more.empty()) text += "; " + more;
     return text;
   }
 

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "worktree/seed/obstacle.h"
 
 namespace hedge::worktree {
 namespace fs = std::filesystem;
@@ -50,21 +51,6 @@ bool is_below(std::string_view path, const std::vector<std::string>& directories
   });
 }
 
-// `pattern` with `*` for any text, anywhere in `line`. Requires: both in lower case.
-bool occurs(std::string_view line, std::string_view pattern) {
-  for (const std::string_view piece : split(pattern, '*')) {
-    const auto at = line.find(piece);
-    if (at == std::string_view::npos) return false;
-    line.remove_prefix(at + piece.size());
-  }
-  return true;
-}
-
-bool is_environment_file(const std::string& file) {
-  const std::string name = fs::path(file).filename().string();
-  return name.starts_with(".env") || name.ends_with(".env");
-}
-
 }  // namespace
 
 bool stays_inside(const fs::path& path) {
@@ -75,6 +61,7 @@ bool stays_inside(const fs::path& path) {
 Result<std::vector<std::string>> find_seed_paths(Git& git, const fs::path& main_checkout,
                                                  const std::vector<std::string>& wanted) {
   std::vector<std::string> existing;
+  std::vector<std::string> unreachable;
   for (const std::string& path : wanted) {
     if (!stays_inside(path)) {
       return Error(ErrorKind::invalid_input, "seed path \"" + printable(path) + "\" leaves the checkout")
@@ -82,9 +69,14 @@ Result<std::vector<std::string>> find_seed_paths(Git& git, const fs::path& main_
     }
     std::string normal = fs::path(path).lexically_normal().string();
     if (normal.ends_with('/')) normal.pop_back();
-    if (path_exists(main_checkout / normal)) existing.push_back(std::move(normal));
+    if (!path_exists(main_checkout / normal)) continue;
+    // Git refuses to say anything about those.
+    const bool is_own = find_obstacle(main_checkout, normal).empty();
+    (is_own ? existing : unreachable).push_back(std::move(normal));
   }
-  return keep_ignored(git, main_checkout, existing);
+  auto found = keep_ignored(git, main_checkout, existing);
+  if (found) found->insert(found->end(), unreachable.begin(), unreachable.end());
+  return found;
 }
 
 Result<std::vector<std::string>> find_included_files(Git& git, const fs::path& main_checkout,
@@ -115,25 +107,6 @@ std::vector<std::string> differing_lockfiles(const fs::path& main_checkout, cons
     if (!ours || !mains || *ours != *mains) out.push_back(lockfile);
   }
   return out;
-}
-
-std::string find_denied(const fs::path& root, const std::vector<std::string>& files,
-                        const std::vector<std::string>& patterns) {
-  for (const std::string& file : files) {
-    if (patterns.empty() || !is_environment_file(file)) continue;
-    const auto content = read_file(root / file);
-    if (!content) continue;
-    int number = 0;
-    for (const std::string_view line : split(*content, '\n')) {
-      ++number;
-      const std::string lower = ascii_lower(line);
-      for (const std::string& pattern : patterns) {
-        if (occurs(lower, ascii_lower(pattern)))
-          return file + ":" + std::to_string(number) + " matches " + pattern;
-      }
-    }
-  }
-  return {};
 }
 
 }  // namespace hedge::worktree

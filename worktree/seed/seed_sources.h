@@ -12,7 +12,8 @@
 namespace hedge::worktree {
 
 // Of `wanted` (relative to `main_checkout`), those that exist and that git ignores: tracked files come with
-// the checkout. Errors: invalid_input `seed_path_invalid`, for a path that leaves the checkout.
+// the checkout. And last those to which a link or a repository of its own leads (find_obstacle()): the step that
+// would copy them says why it does not. Errors: invalid_input `seed_path_invalid`, for a path that leaves the checkout.
 Result<std::vector<std::string>> find_seed_paths(Git& git, const std::filesystem::path& main_checkout,
                                                  const std::vector<std::string>& wanted);
 
@@ -27,12 +28,6 @@ Result<std::vector<std::string>> find_included_files(Git& git, const std::filesy
 std::vector<std::string> differing_lockfiles(const std::filesystem::path& main_checkout,
                                              const std::filesystem::path& worktree,
                                              const std::vector<std::string>& lockfiles);
-
-// The first of `files` in which one of `patterns` occurs (`*` matches anything within a line, case does not
-// count), as "file:line matches pattern"; empty if none. Only files named like environment files (`.env*`,
-// `*.env`) are looked at.
-std::string find_denied(const std::filesystem::path& root, const std::vector<std::string>& files,
-                        const std::vector<std::string>& patterns);
 
 // True if `path` is relative, not empty, and stays below its root.
 bool stays_inside(const std::filesystem::path& path);

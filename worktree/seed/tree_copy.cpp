@@ -16,7 +16,9 @@
 
 #include "base/file.h"
 #include "base/unique_fd.h"
+#include "worktree/git/leftovers.h"
 #include "worktree/seed/file_copy.h"
+#include "worktree/seed/obstacle.h"
 
 namespace hedge::worktree {
 namespace fs = std::filesystem;
@@ -24,7 +26,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kMaxReported = 100;
-constexpr std::size_t kMaxGitFile = 8192;
 constexpr mode_t kPermissions = 07777;
 constexpr int kNoDescriptor = -1;
 
@@ -39,13 +40,6 @@ Error system_error(const char* doing, const fs::path& path) {
   Error error = Error::from_errno(number, std::string(doing) + " " + path.string());
   if (error.kind() == ErrorKind::no_space) return std::move(error).with_id("disk_full");
   return error;
-}
-
-// The `.git` file of a linked worktree. A repository of its own (a dependency installed from source) has a
-// directory there.
-bool is_nested_worktree(const fs::path& directory) {
-  const auto content = read_file(directory / ".git", kMaxGitFile);
-  return content && content->starts_with("gitdir: ") && content->find("/worktrees/") != std::string::npos;
 }
 
 class Copier {
@@ -209,7 +203,7 @@ class Copier {
 
 fs::path temporary_path(const TreeCopy& copy) {
   const fs::path target = copy.target_root / copy.path;
-  return target.parent_path() / ("." + target.filename().string() + ".hedge-seed-" + copy.stamp);
+  return target.parent_path() / ("." + target.filename().string() + std::string(kSeedInfix) + copy.stamp);
 }
 
 }  // namespace
@@ -222,6 +216,10 @@ std::string CopyReport::summary() const {
 }
 
 Result<CopyReport> copy_tree(const TreeCopy& copy) {
+  for (const fs::path& root : {copy.source_root, copy.target_root}) {
+    const std::string obstacle = find_obstacle(root, copy.path);
+    if (!obstacle.empty()) return Error(ErrorKind::refused, "in " + root.string() + ": " + obstacle);
+  }
   const fs::path target = copy.target_root / copy.path;
   if (path_exists(target)) return Error(ErrorKind::already_exists, target.string() + " is there already");
   if (auto ready = ensure_directory(target.parent_path()); !ready) return ready.error();

@@ -135,7 +135,7 @@ Result<Finding> ComposeStack::check() {
   if (!containers) return containers.error();
   if (containers->empty()) {
     finding.presence = Presence::missing;
-    finding.problems.push_back(Error(ErrorKind::not_found, "no containers").with_id("stack_not_running"));
+    finding.problems.push_back(Error(ErrorKind::not_found, "no containers").with_id("container_missing"));
     return finding;
   }
   const auto record = load_compose_record(record_file());
@@ -183,7 +183,7 @@ void ComposeStack::compare(const std::vector<ContainerFacts>& containers,
                     [&service](const ContainerFacts& container) { return container.service() == service; });
     if (exists) continue;
     finding.problems.push_back(
-        Error(ErrorKind::not_found, "service " + service + " has no container").with_id("stack_not_running"));
+        Error(ErrorKind::not_found, "service " + service + " has no container").with_id("container_missing"));
   }
 }
 

@@ -32,10 +32,11 @@ class EdgeRunCommand final : public Command {
     edge.paths = *paths;
     edge.take_over = options_.takeover;
     edge.environment = services.environment();
-    if (const auto found = services.environment().find("DOCKER_HOST");
-        found != services.environment().end()) {
-      edge.docker_host = found->second;
-    }
+    edge.docker_host = variable("DOCKER_HOST", services);
+    // An empty one is as good as none, as for Docker's own client.
+    edge.is_docker_tls = !variable("DOCKER_TLS_VERIFY", services).empty() ||
+                         !variable("DOCKER_TLS", services).empty() ||
+                         !variable("DOCKER_CERT_PATH", services).empty();
     edge.standard_output = output.descriptor();
     edge.announce = [&output](const std::string& line) { output.progress(line); };
     if (auto served = proxy::run_edge(std::move(edge), services.clock()); !served) return served.error();
@@ -43,6 +44,11 @@ class EdgeRunCommand final : public Command {
   }
 
  private:
+  static std::string variable(const char* name, Services& services) {
+    const auto found = services.environment().find(name);
+    return found == services.environment().end() ? std::string() : found->second;
+  }
+
   // Whatever is wrong with the CA, plain HTTP is served, and TLS as soon as it is mended.
   static void prepare_authority(const router::EdgeSettings& settings, const config::Paths& paths,
                                 Services& services) {

@@ -15,9 +15,7 @@ class EdgeStatusCommand final : public Command {
   }
 
   Result<int> run(Services& services) override {
-    const auto client = edge_client(services);
-    if (!client) return client.error();
-    const auto status = client->fetch_status();
+    const auto status = fetch_status(services, std::chrono::milliseconds(0));
     if (!status) return status.error();
     Output& output = services.output();
     if (output.json()) {

@@ -12,6 +12,8 @@ namespace {
 
 // The edge drains for at most 10 s.
 constexpr auto kLimit = std::chrono::seconds(20);
+// From the removal of its socket to the end of its process.
+constexpr auto kEndingLimit = std::chrono::seconds(5);
 
 class EdgeStopCommand final : public Command {
  public:
@@ -20,9 +22,7 @@ class EdgeStopCommand final : public Command {
   }
 
   Result<int> run(Services& services) override {
-    const auto client = edge_client(services);
-    if (!client) return client.error();
-    const auto status = client->fetch_status();
+    const auto status = fetch_status(services, kEndingLimit);
     const bool is_down = !status && status.error().kind() == ErrorKind::unavailable;
     if (!status && !is_down) return status.error();
     if (status && status->pid <= 1) {

@@ -1,9 +1,13 @@
 // hedge route add HOST UPSTREAM: a route made by hand. Works with the edge up or down.
+#include <algorithm>
+
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
 #include "cli/edge_access.h"
+#include "cli/edge_options.h"
+#include "cli/local_authority.h"
 #include "router/host_pattern.h"
 #include "router/route_json.h"
 
@@ -31,15 +35,19 @@ class RouteAddCommand final : public Command {
     Output& output = services.output();
     const std::string upstream = router::to_string(route->upstream);
     if (upstream != upstream_) output.progress("taking \"" + upstream_ + "\" as " + upstream);
+    if (auto hidden = refuse_hidden(route->host, services); !hidden) return hidden.error();
     auto store = services.routes();
     if (!store) return store.error();
     if (auto put = (*store)->put(*route); !put) return put.error();
+    const std::vector<Warning> warnings = warnings_about_host(route->host, services);
+    for (const Warning& warning : warnings) output.warn(warning.text);
     const EdgeNotice notice = tell_edge(services);
     if (output.json()) {
       output.object({{"command", "route add"},
                      {"ok", true},
                      {"route", router::to_json(*route)},
-                     {"edge", to_string(notice)}});
+                     {"edge", to_string(notice)},
+                     {"warnings", warnings_to_json(warnings)}});
     } else {
       output.line(route->host + "  " + upstream);
     }
@@ -47,6 +55,27 @@ class RouteAddCommand final : public Command {
   }
 
  private:
+  // A static route wins: the new one would be stored, reported as made, and never served.
+  static Result<void> refuse_hidden(const std::string& host, Services& services) {
+    const auto client = edge_client(services);
+    if (!client) return client.error();
+    const auto told = client->fetch_is_static(host);
+    const bool is_down = !told && told.error().id() == "edge_not_running";
+    const bool is_static = is_down ? is_in_settings(host, services) : told && *told;
+    if (!is_static) return {};
+    return Error(ErrorKind::conflict, "host " + host + " is a static route of the edge's settings file")
+        .with_id("route_conflict")
+        .with_hint("change it there and send the edge a SIGHUP");
+  }
+
+  // Of the user-wide file, with which an edge starts that is given no other.
+  static bool is_in_settings(const std::string& host, Services& services) {
+    const auto settings = load_settings({}, services);
+    if (!settings) return false;
+    return std::any_of(settings->routes.begin(), settings->routes.end(),
+                       [&host](const router::Route& route) { return route.host == host; });
+  }
+
   Result<router::Route> parse() const {
     router::Route route;
     auto host = router::canonical_host(host_);

@@ -1,5 +1,8 @@
 // hedge route ls: what the store holds, and what a running edge serves besides it.
 #include <algorithm>
+#include <string>
+#include <unordered_set>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -44,11 +47,16 @@ class RouteListCommand final : public Command {
     const auto client = edge_client(services);
     if (!client) return;
     const auto served = client->fetch_routes();
-    if (!served) return;
+    if (!served) {
+      if (served.error().id() == "edge_not_running") return;
+      services.output().warn("the routes of the edge's settings file are not listed: " +
+                             served.error().to_string());
+      return;
+    }
+    std::unordered_set<std::string> stored;
+    for (const Listed& one : listed) stored.insert(one.route.host);
     for (const router::Route& route : *served) {
-      const bool known = std::any_of(listed.begin(), listed.end(),
-                                     [&](const Listed& other) { return other.route.host == route.host; });
-      if (!known) listed.push_back({route, false});
+      if (!stored.contains(route.host)) listed.push_back({route, false});
     }
   }
 

@@ -46,6 +46,7 @@ class FakeActions final : public ControlActions {
   std::optional<Error> begin_handover() override { return std::nullopt; }
   void end_handover(bool /*taken_over*/) override {}
   ManagedEdge& edge() override { std::abort(); }
+  int claim_descriptor() const override { return -1; }
   void refresh() override {
     ++refreshes;
     std::vector<Route> routes = {fixed};

@@ -62,6 +62,15 @@ TEST_F(ControlThreadTest, E01_AnUnreadableStoreStopsNothing) {
   EXPECT_TRUE(client().fetch_status()->warnings.empty());
 }
 
+TEST_F(ControlThreadTest, TheStatusWarnsOfWhatIsWrongWithThePublishedRoutes) {
+  options_.static_routes = {route("fixed.localhost")};
+  options_.more_warnings = [](const router::RouteTable& table) {
+    return std::vector<std::string>{"no TLS for " + table.routes().front().host};
+  };
+  start();
+  EXPECT_EQ(client().fetch_status()->warnings, (std::vector<std::string>{"no TLS for fixed.localhost"}));
+}
+
 TEST_F(ControlThreadTest, OneUnreadableRecordIsNamed) {
   store(route("good.localhost"));
   store(route("broken.localhost"));
@@ -199,6 +208,33 @@ TEST_F(ControlThreadTest, ASecondEdgeIsTurnedAway) {
   const auto second = ControlThread::create(options_);
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().id(), "edge_already_running");
+  EXPECT_TRUE(client().fetch_status());
+}
+
+TEST_F(ControlThreadTest, ASecondEdgeOfTheStateDirectoryIsTurnedAwayAlsoFromAnotherSocket) {
+  start();
+  ControlOptions other = options_;
+  other.control_socket = directory_ / "run/other.sock";
+  const auto second = ControlThread::create(other);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().id(), "edge_already_running");
+  EXPECT_FALSE(std::filesystem::exists(other.control_socket));
+  EXPECT_EQ(router::find_control_socket(directory_.path(), "/run/standard.sock"), options_.control_socket);
+}
+
+TEST_F(ControlThreadTest, TheStateDirectoryIsFreeAfterTheEnd) {
+  start();
+  const auto while_it_lives = router::require_no_edge(directory_.path(), 0ms);
+  ASSERT_FALSE(while_it_lives);
+  EXPECT_EQ(while_it_lives.error().id(), "edge_unresponsive");
+  control_.reset();
+  EXPECT_TRUE(router::require_no_edge(directory_.path(), 0ms));
+  EXPECT_EQ(router::find_control_socket(directory_.path(), "/run/standard.sock"), "/run/standard.sock");
+}
+
+TEST_F(ControlThreadTest, AStateDirectoryThatCannotBeLockedStopsNothing) {
+  options_.state_directory = directory_ / "gone";
+  start();
   EXPECT_TRUE(client().fetch_status());
 }
 

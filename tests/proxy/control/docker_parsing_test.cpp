@@ -41,6 +41,15 @@ TEST(EngineAddress, EverythingElseIsUnsupported) {
   EXPECT_FALSE(parse_engine_address("unix:///" + std::string(107, 'a')));
 }
 
+TEST(EngineAddress, TlsIsUnsupportedAndNamedAndOnlyOnTcp) {
+  const auto address = parse_engine_address("tcp://10.0.0.1:2376", EngineTransport::tls);
+  ASSERT_FALSE(address);
+  EXPECT_EQ(address.error().id(), "engine_unsupported");
+  EXPECT_NE(address.error().text().find("DOCKER_TLS_VERIFY"), std::string::npos) << address.error().text();
+  EXPECT_TRUE(parse_engine_address("unix:///run/docker.sock", EngineTransport::tls));
+  EXPECT_TRUE(parse_engine_address(std::nullopt, EngineTransport::tls));
+}
+
 struct EventRow {
   std::string line;
   std::string expected;  // "altered ID", "ended ID" or "nothing"

@@ -1,12 +1,19 @@
 #include <array>
+#include <cerrno>
+#include <memory>
 #include <set>
 
 #include <gtest/gtest.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
+#include "base/clock.h"
+#include "certs/certificate_store.h"
 #include "proxy/handshake_log.h"
 #include "proxy/proxy_error.h"
+#include "proxy/stream/ssl_ptr.h"
+#include "proxy/stream/tls_context.h"
+#include "tests/support/temporary_directory.h"
 
 namespace hedge::proxy {
 namespace {
@@ -29,6 +36,7 @@ TEST(HandshakeLog, SortsFailuresByWhatThePersonMustDo) {
       Row{failed, ssl_error(SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN), HandshakeFailure::unknown_authority},
       Row{failed, ssl_error(SSL_R_SSLV3_ALERT_BAD_CERTIFICATE), HandshakeFailure::bad_certificate},
       Row{failed, ssl_error(SSL_R_CALLBACK_FAILED), HandshakeFailure::unknown_name},
+      Row{failed, ERR_PACK(ERR_LIB_USER, 0, kNoCertificateMade), HandshakeFailure::no_certificate_made},
       Row{failed, ssl_error(SSL_R_UNSUPPORTED_PROTOCOL), HandshakeFailure::no_common_version},
       Row{failed, ssl_error(SSL_R_NO_SHARED_CIPHER), HandshakeFailure::no_certificate},
       Row{failed, ssl_error(SSL_R_WRONG_VERSION_NUMBER), HandshakeFailure::not_tls},
@@ -40,6 +48,59 @@ TEST(HandshakeLog, SortsFailuresByWhatThePersonMustDo) {
   for (const Row& row : rows) {
     EXPECT_EQ(classify_handshake_failure(row.result, row.error), row.failure) << ERR_GET_REASON(row.error);
   }
+}
+
+// A handshake in memory up to the server's failure.
+unsigned long failure_of_server(const TlsContext& context, const char* name) {
+  const std::shared_ptr<const router::RouteTable> table = router::RouteTable::build({});
+  const HandshakeRoutes routes{&table};
+  const SslPtr server = context.new_server_session(routes);
+  const SslContextPtr client_context(SSL_CTX_new(TLS_client_method()));
+  const SslPtr client(SSL_new(client_context.get()));
+  // The macro for this has an old-style cast.
+  SSL_ctrl(client.get(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, const_cast<char*>(name));
+  SSL_set_connect_state(client.get());
+  BIO* client_end = nullptr;
+  BIO* server_end = nullptr;
+  EXPECT_EQ(BIO_new_bio_pair(&client_end, 0, &server_end, 0), 1);
+  SSL_set_bio(client.get(), client_end, client_end);
+  SSL_set_bio(server.get(), server_end, server_end);
+  EXPECT_EQ(SSL_do_handshake(client.get()), -1);
+  ERR_clear_error();
+  EXPECT_EQ(SSL_do_handshake(server.get()), -1);
+  return ERR_peek_error();
+}
+
+TEST(HandshakeLog, TellsACertificateThatCouldNotBeMadeFromANameThatNobodyHas) {
+  const test::TemporaryDirectory directory;
+  certs::CertificateStoreOptions options;
+  options.ca_directory = directory / "no-ca";
+  options.suffixes = {"localhost"};
+  const SystemClock clock;
+  const auto store = certs::CertificateStore::open(options, clock);
+  ASSERT_TRUE(store);
+  const auto context = TlsContext::create(**store);
+  ASSERT_TRUE(context);
+  const IoResult failed = IoResult::failure(EPROTO);
+
+  const unsigned long ours = failure_of_server(**context, "alpha.localhost");
+  EXPECT_EQ(classify_handshake_failure(failed, ours), HandshakeFailure::no_certificate_made);
+  EXPECT_NE(handshake_detail(ours).find("no CA in"), std::string::npos) << handshake_detail(ours);
+  EXPECT_NE(describe(HandshakeFailure::no_certificate_made).find("hedge ca init"), std::string::npos);
+
+  const unsigned long unknown = failure_of_server(**context, "alpha.example.com");
+  EXPECT_EQ(classify_handshake_failure(failed, unknown), HandshakeFailure::unknown_name);
+  EXPECT_NE(handshake_detail(unknown), "");
+}
+
+TEST(HandshakeLog, T17_ARefusalOfANameThatTheCaMayNotSignForIsNotTakenForMissingTrust) {
+  using enum HandshakeFailure;
+  for (const HandshakeFailure refusal : {unknown_authority, bad_certificate}) {
+    EXPECT_EQ(blame_constraints(refusal, false), name_not_permitted);
+    EXPECT_EQ(blame_constraints(refusal, true), refusal);
+  }
+  EXPECT_EQ(blame_constraints(peer_gone, false), peer_gone);
+  EXPECT_EQ(describe(name_not_permitted).find("does not trust"), std::string_view::npos);
 }
 
 TEST(HandshakeLog, WritesOneLineForEachKindInTenSeconds) {

@@ -34,7 +34,7 @@ class FakeStream final : public ByteStream {
   IoResult try_shutdown_write() override { return IoResult::moved(0); }
   bool is_readable() const override { return true; }
   bool has_buffered() const override { return false; }
-  void cancel() override {}
+  void cancel() override { cancelled_ = true; }
   void close() override {}
   void reset() override {}
   const StreamIdentity& identity() const override { return identity_; }
@@ -44,11 +44,13 @@ class FakeStream final : public ByteStream {
   // The `number`-th write from here, counted from 1, fails.
   void fail_write(int number) { failing_from_ = number; }
   const std::string& written() const { return written_; }
+  bool cancelled() const { return cancelled_; }
 
  private:
   std::deque<std::string> pieces_;
   std::string written_;
   int failing_from_ = 0;
+  bool cancelled_ = false;
   StreamIdentity identity_;
   StreamWaiters waiters_{nullptr};
 };

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <functional>
 #include <string>
 #include <thread>
 
@@ -98,6 +100,39 @@ TEST(SocketStream, KnowsWithoutAskingTheKernelThatNothingIsLeftAfterAShortRead) 
   EXPECT_FALSE(connection.stream->is_readable());
   std::array<char, 8> buffer{};
   EXPECT_TRUE(connection.stream->try_read(buffer).would_block());
+}
+
+Task<void> read_in_small_pieces(ByteStream& stream, std::size_t& total) {
+  std::array<char, 100> buffer{};
+  for (;;) {
+    const IoResult got = co_await stream.read_some(buffer);
+    if (!got.ok()) co_return;
+    total += got.bytes;
+  }
+}
+
+TEST(SocketStream, LeavesTheOthersTheirTurnWhileThereIsStillSomethingToRead) {
+  ReactorLoop loop;
+  loop.reactor().set_turn_bytes(1000);
+  Connection connection(loop);
+  connection.peer->send(std::string(20'000, 'x'));
+  connection.peer->fin();
+  // Posted again and again, a message runs once a turn.
+  std::size_t total = 0;
+  std::size_t before = 0;
+  std::size_t most = 0;
+  int turns = 0;
+  std::function<void()> look = [&] {
+    most = std::max(most, total - before);
+    before = total;
+    ++turns;
+    if (total < 20'000) loop.reactor().post(look);
+  };
+  loop.reactor().post(look);
+  loop.run(read_in_small_pieces(*connection.stream, total));
+  EXPECT_EQ(total, 20'000U);
+  EXPECT_LE(most, 1000U);
+  EXPECT_GE(turns, 20);
 }
 
 TEST(SocketStream, WritesBothPiecesInTheirOrder) {

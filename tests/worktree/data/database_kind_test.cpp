@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "config/project_config.h"
 #include "tests/support/temporary_directory.h"
 
@@ -52,6 +53,7 @@ class DatabaseKindTest : public ::testing::Test {
     kind().publish(input(), out);
     return out;
   }
+  std::string outline(const char* name) { return values().at(name); }
   std::vector<ResourceSpec> plan() { return kind().plan(input(), {}).value(); }
 
   test::TemporaryDirectory directory_;
@@ -118,6 +120,25 @@ TEST_F(DatabaseKindTest, a_server_on_a_local_socket_gets_a_url_that_says_so) {
             "postgresql://shop_login_fix:{secret.postgres}@/shop_login_fix?host=/run/postgresql");
 }
 
+TEST_F(DatabaseKindTest, a_directory_with_any_name_is_one_path_of_the_url) {
+  configure(kSqlite);
+  record_.path = directory_ / "c#1 50%41? \xc3\xa4/it's:a+b@wt";
+  EXPECT_EQ(outline("database.url"), "sqlite://" + directory_.path().string() +
+                                         "/c%231%2050%2541%3F%20%C3%A4/it's:a+b@wt/data/shop.sqlite3");
+}
+
+TEST_F(DatabaseKindTest, names_and_socket_directories_of_a_server_are_encoded) {
+  configure(kPostgres);
+  record_.kind = WorktreeKind::main;
+  environment_["HEDGE_POSTGRES_ADMIN_URL"] = "postgresql:///postgres?user=a%3Ab%40c%2Fd&host=/run/pg%26x%3D1%23";
+  EXPECT_EQ(outline("database.url"), "postgresql://a%3Ab%40c%2Fd@/shop?host=/run/pg%26x%3D1%23");
+  environment_["HEDGE_POSTGRES_ADMIN_URL"] = "postgresql://me@[::1]:6000/postgres";
+  EXPECT_EQ(outline("database.url"), "postgresql://me@[::1]:6000/shop");
+  const PgAddress read_back = address_of(outline("database.url"));
+  EXPECT_EQ(read_back.host, "::1");
+  EXPECT_EQ(read_back.user, "me");
+}
+
 TEST_F(DatabaseKindTest, main_keeps_its_own_databases) {
   configure(kPostgres);
   record_.kind = WorktreeKind::main;
@@ -134,6 +155,19 @@ TEST_F(DatabaseKindTest, the_url_that_an_earlier_run_kept_serves_a_later_one) {
   const auto finding = (*kind().make(plan().at(0), record_))->check();
   EXPECT_EQ(finding->presence, Presence::unknown);
   EXPECT_THAT(finding->problems.at(0).text(), HasSubstr("port 1 "));
+}
+
+TEST_F(DatabaseKindTest, a_corrected_url_of_the_same_server_counts_and_one_of_another_server_does_not) {
+  configure(replace_all(kPostgres, "admin@db.internal:5433", "corrected@127.0.0.1:1"));
+  ASSERT_TRUE(ensure_directory(paths_.state / "databases"));
+  const auto keep = [this](const std::string& url) {
+    ASSERT_TRUE(write_file_atomically(paths_.state / "databases" / (record_.id + ".url"), url, 0600));
+  };
+  const auto asked = [this] { return (*kind().make(plan().at(0), record_))->check()->problems.at(0).text(); };
+  keep("postgresql://former@localhost:1/");
+  EXPECT_THAT(asked(), HasSubstr("\"127.0.0.1\", port 1 "));
+  keep("postgresql://former@127.0.0.1:2/");
+  EXPECT_THAT(asked(), HasSubstr("port 2 "));
 }
 
 TEST_F(DatabaseKindTest, a_database_of_another_engine_is_another_thing) {

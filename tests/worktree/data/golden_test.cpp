@@ -114,6 +114,39 @@ TEST_F(GoldenTest, a_refresh_brings_what_main_has_now_and_leaves_existing_worktr
   EXPECT_THAT((*golden)->made_at, HasSubstr("T"));
 }
 
+TEST_F(GoldenTest, a_copy_of_another_source_is_never_cloned) {
+  make();
+  must("CREATE DATABASE shop2 OWNER shop");
+  auto other = connect("shop2");
+  ASSERT_TRUE(other->execute("CREATE TABLE notes (id serial PRIMARY KEY, text text NOT NULL)"));
+  ASSERT_TRUE(other->execute("INSERT INTO notes (text) VALUES ('from the new source')"));
+  PostgresSpec beta = spec("beta");
+  beta.golden.source = "shop2";
+  const auto change = PostgresData(beta, runner_).converge();
+  ASSERT_TRUE(change) << change.error().to_string();
+  EXPECT_EQ(value(*connect("shop_beta"), "SELECT text FROM notes"), "from the new source");
+  EXPECT_THAT(change->detail, HasSubstr("of shop2 of"));
+  make("gamma");
+  EXPECT_EQ(value(*connect("shop_gamma"), "SELECT text FROM notes"), "from main") << "and back again";
+}
+
+TEST_F(GoldenTest, a_template_that_became_anothers_meanwhile_leaves_no_database) {
+  make();
+  ClonePlan plan;
+  plan.name = "shop_beta";
+  plan.owner = "shop_alpha";
+  plan.tag = "hedge:beta";
+  plan.golden = "shop_golden";
+  plan.golden_mark = "hedge:golden from=shop2 at=";
+  PgTarget target;
+  target.url = server_url();
+  target.database = "postgres";
+  const auto made = ensure_database(*admin_, target, plan);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().id(), "busy");
+  EXPECT_EQ(value("SELECT count(*) FROM pg_database WHERE datname = 'shop_beta'"), "0");
+}
+
 TEST_F(GoldenTest, a_refresh_that_fails_keeps_the_old_copy) {
   make();
   class NoRestore final : public CommandRunner {

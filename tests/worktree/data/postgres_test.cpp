@@ -10,7 +10,14 @@ using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class PostgresTest : public PostgresWorld {};
+class PostgresTest : public PostgresWorld {
+ protected:
+  // The server's URL for another role.
+  static std::string url_of(const std::string& role, const std::string& password) {
+    const std::string url = server_url();
+    return "postgresql://" + role + ":" + password + url.substr(url.find('@'));
+  }
+};
 
 TEST_F(PostgresTest, W13_a_database_with_another_owners_tag_is_neither_used_nor_dropped) {
   must("CREATE DATABASE shop_alpha");
@@ -91,6 +98,33 @@ TEST_F(PostgresTest, the_administrators_url_is_kept_for_the_removal_and_goes_wit
   EXPECT_FALSE(path_exists(kept.kept_url));
 }
 
+TEST_F(PostgresTest, a_corrected_administrator_counts_though_a_former_one_is_kept) {
+  must("CREATE ROLE chief LOGIN SUPERUSER PASSWORD 'chief'");
+  PostgresSpec kept = spec();
+  kept.kept_url = directory_ / "state/alpha.url";
+  kept.golden.admin.url = url_of("chief", "chief");
+  ASSERT_TRUE(PostgresData(kept, runner_).converge());
+  must("ALTER ROLE chief RENAME TO boss");
+  kept.former_url = read_file(kept.kept_url).value();
+  EXPECT_EQ(PostgresData(kept, runner_).check()->problems.at(0).id(), "database_access_denied");
+  kept.golden.admin.url = server_url();
+  EXPECT_EQ(PostgresData(kept, runner_).check()->presence, Presence::present);
+  EXPECT_EQ(PostgresData(kept, runner_).remove()->action, Action::removed);
+}
+
+TEST_F(PostgresTest, the_kept_url_serves_where_the_configured_one_says_less) {
+  PostgresSpec kept = spec();
+  kept.kept_url = directory_ / "state/alpha.url";
+  ASSERT_TRUE(PostgresData(kept, runner_).converge());
+  kept.former_url = server_url();
+  kept.golden.admin.url = url_of("nobody", "");
+  EXPECT_EQ(PostgresData(kept, runner_).check()->presence, Presence::present);
+  must("DROP DATABASE shop_alpha_test");
+  ASSERT_TRUE(PostgresData(kept, runner_).converge());
+  EXPECT_EQ(read_file(kept.kept_url).value(), server_url());
+  EXPECT_EQ(PostgresData(kept, runner_).remove()->action, Action::removed);
+}
+
 TEST_F(PostgresTest, D02_a_name_that_the_server_would_cut_is_refused) {
   PostgresSpec long_name = spec();
   long_name.database = "shop_" + std::string(59, 'a');
@@ -144,6 +178,9 @@ TEST_F(PostgresTest, a_wrong_administrators_password_is_access_denied) {
   PostgresSpec wrong = spec();
   wrong.golden.admin.password = "not this one";
   EXPECT_EQ(PostgresData(wrong, runner_).check()->problems.at(0).id(), "database_access_denied");
+  PostgresSpec without = spec();
+  without.golden.admin.url = url_of("nobody", "");
+  EXPECT_EQ(PostgresData(without, runner_).check()->problems.at(0).id(), "database_access_denied");
 }
 
 TEST_F(PostgresTest, a_statement_that_takes_too_long_is_cancelled) {

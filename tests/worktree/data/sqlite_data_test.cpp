@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/sqlite.h"
 #include "tests/support/temporary_directory.h"
+#include "worktree/git/leftovers.h"
 
 namespace hedge::worktree {
 namespace {
@@ -39,6 +40,9 @@ class SqliteDataTest : public ::testing::Test {
     return statement && statement->step().value_or(false) ? statement->text(0) : "unreadable";
   }
 
+  std::filesystem::path unfinished() const {
+    return spec_.app.file.parent_path() / (".shop.sqlite3.hedge-new-" + spec_.id);
+  }
   SqliteData data() const { return SqliteData(spec_); }
 
   test::TemporaryDirectory directory_;
@@ -90,7 +94,7 @@ TEST_F(SqliteDataTest, W19_a_half_made_copy_is_never_taken_for_a_database) {
   auto main = open(spec_.app.source);
   add_note(main, "whole");
   ASSERT_TRUE(ensure_directory(spec_.app.file.parent_path()));
-  ASSERT_TRUE(write_file_atomically(spec_.app.file.string() + ".hedge-new", "half of a page", 0600));
+  ASSERT_TRUE(write_file_atomically(unfinished(), "half of a page", 0600));
   EXPECT_EQ(data().check()->presence, Presence::missing);
   ASSERT_TRUE(data().converge());
   EXPECT_EQ(notes(spec_.app.file), "whole");
@@ -193,7 +197,9 @@ TEST_F(SqliteDataTest, the_log_of_a_database_that_is_gone_is_not_replayed_into_t
 
 TEST_F(SqliteDataTest, an_unfinished_copy_goes_too) {
   ASSERT_TRUE(ensure_directory(spec_.app.file.parent_path()));
-  ASSERT_TRUE(write_file_atomically(spec_.app.file.string() + ".hedge-new", "half", 0600));
+  EXPECT_TRUE(is_leftover(unfinished())) << "the guard of destroy has to know it";
+  ASSERT_TRUE(write_file_atomically(unfinished(), "half", 0600));
+  ASSERT_TRUE(write_file_atomically(unfinished().string() + "-journal", "half", 0600));
   ASSERT_TRUE(data().remove());
   EXPECT_TRUE(std::filesystem::is_empty(spec_.app.file.parent_path()));
 }
@@ -211,7 +217,7 @@ TEST_F(SqliteDataTest, D20_a_disk_without_room_for_the_copy_is_told_before_anyth
     EXPECT_NE(change.error().text().find("needed"), std::string::npos);
     EXPECT_FALSE(path_exists(spec_.app.file));
     EXPECT_FALSE(path_exists(spec_.app.marker));
-    EXPECT_FALSE(path_exists(spec_.app.file.string() + ".hedge-new"));
+    EXPECT_FALSE(path_exists(unfinished()));
   }
 }
 
