@@ -4,6 +4,8 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/ssl/error.hpp>
+#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
@@ -22,7 +24,7 @@ constexpr std::size_t kLongestUnixPath = 107;  // sun_path less its NUL
 
 Error error_of(const error_code& failure, std::string_view doing) {
   if (failure == http::error::end_of_stream || failure == http::error::partial_message ||
-      failure == asio::error::eof) {
+      failure == asio::error::eof || failure == asio::ssl::error::stream_truncated) {
     return Error(ErrorKind::closed, std::string(doing) + ": the peer closed the connection");
   }
   if (failure.category() == boost::system::system_category()) return Error::from_errno(failure.value(), doing);
@@ -53,7 +55,9 @@ HttpResponse from_beast(http::response<http::string_body> response) {
 template <class Socket>
 class Exchange {
  public:
-  Exchange(const HttpRequest& request, std::uint64_t max_body_bytes) : socket_(io_), request_(to_beast(request)) {
+  template <class... More>
+  Exchange(const HttpRequest& request, std::uint64_t max_body_bytes, More&... more)
+      : socket_(io_, more...), request_(to_beast(request)) {
     parser_.body_limit(max_body_bytes);
     // Asking HEAD announces a length without a body.
     if (request_.method() == http::verb::head) parser_.skip(true);
@@ -123,6 +127,67 @@ Result<HttpResponse> fetch(const TcpAddress& address, const HttpRequest& request
                                                });
                          });
   return exchange.run(limit).with_context(address.host + ":" + std::to_string(address.port));
+}
+
+namespace ssl = asio::ssl;
+using TlsStream = ssl::stream<asio::ip::tcp::socket>;
+
+Result<void> configure(ssl::context& context, const std::filesystem::path& root) {
+  error_code failure;
+  context.set_options(ssl::context::default_workarounds | ssl::context::no_tlsv1 | ssl::context::no_tlsv1_1, failure);
+  if (!failure) context.set_verify_mode(ssl::verify_peer, failure);
+  if (!failure) context.set_default_verify_paths(failure);
+  std::error_code problem;
+  if (!failure && !root.empty() && std::filesystem::exists(root, problem)) context.load_verify_file(root.string(), failure);
+  if (failure) return Error(ErrorKind::io, "prepare TLS with " + root.string() + ": " + failure.message());
+  return {};
+}
+
+Error handshake_error(TlsStream& stream, const std::string& name, const error_code& failure) {
+  const long verified = ::SSL_get_verify_result(stream.native_handle());
+  if (verified != X509_V_OK) {
+    const char* id = verified == X509_V_ERR_PERMITTED_VIOLATION ? "ca_suffix_missing" : "certificate_unverified";
+    return Error(ErrorKind::io, "the certificate for " + name + " does not verify: " +
+                                    ::X509_verify_cert_error_string(verified))
+        .with_id(id);
+  }
+  const bool is_unknown = failure.category() == asio::error::get_ssl_category() &&
+                          ERR_GET_REASON(static_cast<unsigned long>(failure.value())) == SSL_R_TLSV1_UNRECOGNIZED_NAME;
+  Error error = error_of(failure, "TLS handshake for " + name);
+  return is_unknown ? std::move(error).with_id("name_unrecognized") : error;
+}
+
+Result<HttpResponse> fetch(const TlsAddress& address, const HttpRequest& request, std::chrono::milliseconds limit,
+                           std::uint64_t max_body_bytes) {
+  using asio::ip::tcp;
+  ssl::context context(ssl::context::tls_client);
+  if (auto ready = configure(context, address.root); !ready) return ready.error();
+  Exchange<TlsStream> exchange(request, max_body_bytes, context);
+  TlsStream& stream = exchange.socket();
+  // As SSL_set_tlsext_host_name(), a macro with a cast in it. OpenSSL copies the name.
+  std::string name = address.name;
+  const bool is_name = ::SSL_ctrl(stream.native_handle(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, name.data()) == 1 &&
+                       ::SSL_set1_host(stream.native_handle(), name.c_str()) == 1;
+  if (!is_name) {
+    return Error(ErrorKind::invalid_input, "\"" + printable(address.name) + "\" cannot be asked for over TLS");
+  }
+  std::optional<Error> refused;
+  const auto shake = [&](const error_code& connect_failure, const tcp::endpoint&) {
+    if (connect_failure) return exchange.finish(connect_failure, "connect");
+    stream.async_handshake(ssl::stream_base::client, [&](const error_code& handshake_failure) {
+      if (handshake_failure) refused = handshake_error(stream, address.name, handshake_failure);
+      exchange.connected(handshake_failure);
+    });
+  };
+  tcp::resolver resolver(exchange.io());
+  resolver.async_resolve(address.server.host, std::to_string(address.server.port),
+                         [&](const error_code& resolve_failure, const tcp::resolver::results_type& found) {
+                           if (resolve_failure) return exchange.finish(resolve_failure, "resolve");
+                           asio::async_connect(stream.next_layer(), found, shake);
+                         });
+  auto response = exchange.run(limit);
+  if (refused) return *refused;
+  return std::move(response).with_context(address.server.host + ":" + std::to_string(address.server.port));
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "cli/services.h"
+#include "contract/command_address.h"
 
 namespace hedge::cli {
 namespace {
@@ -102,6 +104,16 @@ std::string changes(const Output& output, const contract::ContractResult& result
   return out;
 }
 
+contract::CallerPlace caller_place(const Services& services, bool has_named_worktree) {
+  contract::CallerPlace place;
+  place.has_named_worktree = has_named_worktree;
+  if (!services.options().directory.empty()) {
+    if (auto directory = services.directory()) place.directory = std::move(*directory);
+  }
+  if (const auto& state_dir = services.options().state_dir) place.state_dir = std::filesystem::absolute(*state_dir);
+  return place;
+}
+
 }  // namespace
 
 std::string contract_page(const Output& output, const contract::ContractResult& result, bool show_all) {
@@ -110,12 +122,14 @@ std::string contract_page(const Output& output, const contract::ContractResult& 
   for (const contract::Warning& warning : result.warnings) {
     page += "  " + output.paint(Tone::warning, "warning") + " " + safe(warning.text) + "\n";
   }
-  if (result.next) page += "next: " + output.paint(Tone::strong, *result.next) + "\n";
+  if (result.next) page += "next: " + output.paint(Tone::strong, safe(*result.next)) + "\n";
   return page;
 }
 
-int print_contract(Output& output, const contract::ContractResult& result, bool show_all) {
-  if (result.error) output.error(*result.error);
+int print_contract(Services& services, contract::ContractResult result, const std::string& named, bool show_all) {
+  Output& output = services.output();
+  contract::address_commands(result, caller_place(services, !named.empty()));
+  if (result.error) output.error(*result.error, result.remediation ? result.remediation->command.value_or("") : "");
   if (output.wants_object()) {
     output.object(contract::to_json(result));
   } else {

@@ -114,13 +114,17 @@ void Output::warn(std::string_view text) {
 }
 
 void Output::error(const Error& error) {
+  const auto* entry = contract::find_error(contract::id_of(error));
+  this->error(error, entry != nullptr ? entry->command : std::string_view());
+}
+
+void Output::error(const Error& error, std::string_view command) {
   const std::string_view id = contract::id_of(error);
   std::string out = "hedge: " + without_controls(error.to_string()) + " [" + std::string(id) + "]\n";
   for (const std::string& hint : error.hints()) out += "  " + without_controls(hint) + "\n";
-  if (const auto* entry = contract::find_error(id); entry != nullptr) {
-    if (error.hints().empty()) out += "  " + std::string(entry->remediation) + "\n";
-    if (!entry->command.empty()) out += "  next: " + std::string(entry->command) + "\n";
-  }
+  const auto* entry = contract::find_error(id);
+  if (entry != nullptr && error.hints().empty()) out += "  " + std::string(entry->remediation) + "\n";
+  if (!command.empty()) out += "  next: " + without_controls(command) + "\n";
   write_all(STDERR_FILENO, out);
 }
 

@@ -43,6 +43,8 @@ class Output {
   void warn(std::string_view text);
   // An error with its id, hints and next step, to standard error.
   void error(const Error& error);
+  // With `command` as the next step; empty: none.
+  void error(const Error& error, std::string_view command);
 
   // `text` in that tone, if standard output shows colours.
   std::string paint(Tone tone, std::string_view text) const;

@@ -1,7 +1,7 @@
 #include "cli/services.h"
 
 #include "cli/manager.h"
-#include "router/edge_settings.h"
+#include "config/edge_config.h"
 #include "router/sqlite_route_store.h"
 
 namespace hedge::cli {
@@ -32,10 +32,9 @@ Result<config::Paths> Services::find_paths() const {
   const bool is_named = options_.state_dir || environment_.contains("HEDGE_STATE_DIR");
   if (!found || is_named) return found;
   // A file that cannot be read might name another directory: to go on with the default would be to take that one for empty.
-  const auto settings = router::load_edge_settings(found->config);
-  if (!settings && settings.error().kind() == ErrorKind::not_found) return found;
-  if (!settings) return settings.error();
-  return settings->edge.state_dir ? config::find_paths(settings->edge.state_dir, environment_) : found;
+  const auto named = config::load_state_dir(found->config);
+  if (!named) return named.error();
+  return *named ? config::find_paths(*named, environment_) : found;
 }
 
 Result<config::Paths> Services::paths() {

@@ -255,6 +255,21 @@ bool is_https_only_domain(std::string_view domain) {
   return std::find(kPreloadedTopLevels.begin(), kPreloadedTopLevels.end(), last) != kPreloadedTopLevels.end();
 }
 
+Result<std::optional<fs::path>> load_state_dir(const fs::path& path) {
+  auto file = TomlFile::load(path, path.string());
+  if (!file && file.error().kind() == ErrorKind::not_found) return std::optional<fs::path>();
+  if (!file) return file.error();
+  auto table = (*file)->root().table("edge");
+  std::optional<std::string> text;
+  if (table) table->read("state_dir", text);
+  if (table && text && text->empty()) table->problem("state_dir", "a path is expected, not an empty text");
+  if (!(*file)->problems().empty())
+    return Error(ErrorKind::invalid_input, (*file)->problems().front().to_string()).with_id("config_invalid");
+  if (!text) return std::optional<fs::path>();
+  std::error_code failure;
+  return std::optional<fs::path>(fs::absolute(path, failure).parent_path() / *text);
+}
+
 EdgeConfig read_edge_table(TomlFile& file, const fs::path& directory) {
   auto table = file.root().table("edge");
   if (!table) return {};

@@ -76,6 +76,10 @@ struct EdgeConfig {
 // router/edge_settings.h.
 EdgeConfig read_edge_table(TomlFile& file, const std::filesystem::path& directory);
 
+// `state_dir` of the file's [edge], for whoever needs nothing else of it: what else is wrong with the file does not
+// matter. Absent: no file, or it names none. Errors: invalid_input `config_invalid`; permission; io.
+Result<std::optional<std::filesystem::path>> load_state_dir(const std::filesystem::path& file);
+
 // True if browsers insist on HTTPS for every name below (the whole top-level domain is in their HSTS preload
 // lists), so that a plain-HTTP site there can never be opened.
 bool is_https_only_domain(std::string_view domain);

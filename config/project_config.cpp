@@ -37,6 +37,12 @@ void require_command(TomlTable& table, const Argv& command) {
   else if (command.empty() || command.front().empty()) table.problem("command", "the command is empty");
 }
 
+// As routes are stored and browsers send it.
+Template canonical_host_template(std::string_view text) {
+  if (text.ends_with('.')) text.remove_suffix(1);
+  return ascii_lower(text);
+}
+
 void read_app(TomlTable app, AppConfig& out) {
   app.read("name", out.name);
   app.read("host", out.host);
@@ -56,6 +62,8 @@ void read_app(TomlTable app, AppConfig& out) {
   if (out.host.find("{slug}") == std::string::npos) {
     app.problem("host", "the hostname of a worktree needs {slug}", "such as \"{app}.{slug}.localhost\"");
   }
+  out.host = canonical_host_template(out.host);
+  out.main_host = canonical_host_template(out.main_host);
   if (out.main_host.find("{slug}") != std::string::npos) app.problem("main_host", "the main checkout has no {slug}");
   if (out.directory.find("{slug}") == std::string::npos) app.problem("directory", "the directory of a worktree needs {slug}");
   if (!out.health.starts_with('/')) app.problem("health", "the path must begin with /");
@@ -251,7 +259,14 @@ const NamedCommand* ProjectConfig::find_command(std::string_view name) const {
   return found == commands.end() ? nullptr : &*found;
 }
 
+Result<void> require_checkout(const std::filesystem::path& checkout) {
+  if (!checkout.empty()) return {};
+  return Error(ErrorKind::invalid_input, "a bare repository has no checkout with a hedge.toml").with_id("checkout_needed");
+}
+
 Result<ProjectConfig> load_project_config(const std::filesystem::path& checkout) {
+  // An empty path would name the current directory's file.
+  if (auto known = require_checkout(checkout); !known) return known.error();
   auto file = TomlFile::load(checkout / kProjectConfigFile, std::string(kProjectConfigFile));
   if (!file) {
     if (file.error().kind() != ErrorKind::not_found) return file.error();

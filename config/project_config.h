@@ -58,7 +58,7 @@ struct ServiceConfig {
 struct ProcessConfig {
   // Short name of the process. Required.
   std::string name;
-  // Its command. Placeholders as in [env], and `{port}`. Required.
+  // Its command. Placeholders as in [env] except those with a secret in them, and `{port}`. Required.
   Argv command;
   // Directory to run in, relative to the checkout.
   std::string directory = ".";
@@ -187,7 +187,10 @@ struct ProjectConfig {
 
 inline constexpr std::string_view kProjectConfigFile = "hedge.toml";
 
-// Reads `hedge.toml` in `checkout`.
+// That there is a top level for `hedge.toml` to be in: a bare repository's is empty. Errors: invalid_input `checkout_needed`.
+Result<void> require_checkout(const std::filesystem::path& checkout);
+
+// Reads `hedge.toml` in `checkout`. Errors: also those of require_checkout().
 // Errors: not_found `config_missing`; invalid_input `config_invalid`, with every problem; unsupported `config_unsupported`,
 // for sections whose machinery this version does not have.
 Result<ProjectConfig> load_project_config(const std::filesystem::path& checkout);

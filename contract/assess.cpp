@@ -4,6 +4,7 @@
 #include <array>
 
 #include "contract/observations.h"
+#include "contract/public_address.h"
 #include "contract/requirements/requirements.h"
 
 namespace hedge::contract {
@@ -61,6 +62,12 @@ CheckResult* find_check_of(ContractResult& result, const worktree::ResourceSpec&
   return found == result.checks.end() ? nullptr : &*found;
 }
 
+Result<config::ProjectConfig> with_valid_hostnames(Result<config::ProjectConfig> config) {
+  if (!config) return config;
+  if (auto valid = require_hostnames(*config); !valid) return valid.error();
+  return config;
+}
+
 }  // namespace
 
 void assess(const Instruments& tools, const Subject& subject, Strictness strictness, ContractResult& result) {
@@ -81,11 +88,11 @@ Result<config::ProjectConfig> load_config_of(const std::filesystem::path& checko
                                              const std::filesystem::path& main_checkout) {
   auto own = config::load_project_config(checkout);
   const bool is_missing = !own && own.error().id() == "config_missing";
-  if (!is_missing || main_checkout.empty() || main_checkout == checkout) return own;
+  if (!is_missing || main_checkout.empty() || main_checkout == checkout) return with_valid_hostnames(std::move(own));
   auto main = config::load_project_config(main_checkout);
   // Nobody has one: the message should name the place where the caller stands.
   if (!main && main.error().id() == "config_missing") return own;
-  return main;
+  return with_valid_hostnames(std::move(main));
 }
 
 void note_failed_run(ContractResult& result, const Error& error, const std::optional<worktree::ResourceSpec>& stopped_at) {

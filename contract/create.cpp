@@ -89,6 +89,7 @@ class Creation {
     if (auto authority = tools_.ensure_authority(); !authority) return finish_failed(*subject, authority.error());
     if (auto rest = converge(*subject, false); !rest) return finish_failed(*subject, rest.error());
     refresh_checkout(*subject);
+    expect_start(*subject);
     assess(tools_, *subject, Strictness::normal, result_);
     return {};
   }

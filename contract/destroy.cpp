@@ -7,6 +7,7 @@
 #include "contract/verbs.h"
 #include "contract/worktree_lookup.h"
 #include "worktree/destroy_rehearsal.h"
+#include "worktree/git/checkout_info.h"
 
 namespace hedge::contract {
 namespace {
@@ -26,11 +27,16 @@ void conclude_destroyed(ContractResult& result) {
 }
 
 // A worktree of that branch which git has and Hedge has not: not ours to remove.
-Result<void> refuse_unmanaged(const Instruments& tools, const worktree::Located& located, const std::string& branch) {
+Result<void> refuse_unmanaged(const Instruments& tools, const worktree::Located& located, const std::string& branch,
+                              ContractResult& result) {
   auto listed = worktree::list_worktrees(tools.git, located.checkout.repository);
   if (!listed) return listed.error();
   for (const worktree::ListedWorktree& candidate : *listed) {
     if (candidate.branch != branch || candidate.path == located.main_checkout) continue;
+    result.workspace = WorkspaceFacts{};
+    result.workspace->path = candidate.path.string();
+    result.workspace->kind = "worktree";
+    result.workspace->branch = branch;
     return Error(ErrorKind::refused, "the worktree at " + candidate.path.string() + " was not made by hedge")
         .with_id("worktree_uninitialized")
         .with_hint("adopt it first: hedge -C " + candidate.path.string() + " create --adopt; or: git worktree remove");
@@ -75,6 +81,19 @@ Result<void> rehearse(const Instruments& tools, const worktree::WorktreeRecord& 
   return {};
 }
 
+// The slug of feature/x is what another branch, feature-x, may be called. Whoever destroys that one twice, or before
+// it has a worktree, must not hit this one.
+Result<void> refuse_mere_slug(const Instruments& tools, const worktree::WorktreeRecord& record,
+                              const std::string& name) {
+  if (name.empty() || name == record.branch || name == record.id || record.branch.empty()) return {};
+  const auto checkout = worktree::inspect_checkout(tools.git, record.path);
+  if (checkout && checkout->branch == name) return {};
+  return Error(ErrorKind::refused, "no branch \"" + printable(name) + "\" has a worktree; it is only the short name of the one of " +
+                                       printable(record.branch))
+      .with_id("worktree_ambiguous")
+      .with_hint("to destroy it, name its branch, " + printable(record.branch) + ", or its id, " + record.id);
+}
+
 Result<void> destroy_into(const Instruments& tools, const std::filesystem::path& caller, const DestroyOptions& options,
                           ContractResult& result) {
   const auto find_place = options.rehearsal == Rehearsal::yes ? worktree::locate : worktree::locate_and_follow;
@@ -83,12 +102,13 @@ Result<void> destroy_into(const Instruments& tools, const std::filesystem::path&
   auto record = find_record(tools, *located, options.branch, options.instance);
   if (!record) {
     if (record.error().id() != "worktree_not_found") return record.error();
-    if (auto unmanaged = refuse_unmanaged(tools, *located, options.branch); !unmanaged) return unmanaged;
+    if (auto unmanaged = refuse_unmanaged(tools, *located, options.branch, result); !unmanaged) return unmanaged;
     result.warnings.push_back({"worktree_not_found", "hedge knows no worktree " + printable(options.branch) +
                                                          " of this repository: there is nothing to destroy"});
     conclude_destroyed(result);
     return {};
   }
+  if (auto meant = refuse_mere_slug(tools, *record, options.branch); !meant) return meant;
   result.workspace = workspace_facts(*record);
   if (options.rehearsal == Rehearsal::yes) return rehearse(tools, *record, options.how, result);
   auto done = tools.lifecycle.destroy(*record, options.how);

@@ -46,6 +46,7 @@ Result<void> start(const Instruments& tools, Subject& subject, const PowerOption
   const auto stopped_at = tools.narrator.open_step();
   if (outcome) {
     subject.record = outcome->record;
+    expect_start(subject);
     for (const worktree::Change& change : outcome->changes) {
       if (change.action != worktree::Action::none) result.changes.push_back(change);
     }

@@ -50,16 +50,26 @@ json to_json(const Capabilities& capabilities) {
           {"tls_trusted", capabilities.tls_trusted}};
 }
 
+json to_json(const std::optional<Remediation>& remediation) {
+  if (!remediation) return nullptr;
+  return {{"text", remediation->text}, {"command", or_null(remediation->command)}};
+}
+
+json to_json(const Error& error, const std::optional<Remediation>& remediation) {
+  return {{"id", id_of(error)},
+          {"text", error.to_string()},
+          {"hints", error.hints()},
+          {"remediation", to_json(remediation)}};
+}
+
 json to_json(const CheckResult& check) {
-  json remediation;
-  if (check.remediation) remediation = {{"text", check.remediation->text}, {"command", or_null(check.remediation->command)}};
   return {{"id", check.id},
           {"title", check.title},
           {"severity", to_string(check.severity)},
           {"status", to_string(check.status)},
           {"error", or_null(check.error)},
           {"detail", or_null(check.detail)},
-          {"remediation", remediation},
+          {"remediation", to_json(check.remediation)},
           {"duration_ms", check.duration.count()}};
 }
 
@@ -109,7 +119,8 @@ void fail_with(ContractResult& result, const Error& error) {
   result.status = Status::failed;
   result.exit_code = exit_code_of(error);
   result.error = error;
-  if (const auto remediation = remediation_of(error); remediation && remediation->command) result.next = remediation->command;
+  result.remediation = remediation_of(error);
+  if (result.remediation && result.remediation->command) result.next = result.remediation->command;
 }
 
 void describe_failure(CheckResult& check, const Error& error) {
@@ -121,12 +132,7 @@ void describe_failure(CheckResult& check, const Error& error) {
   check.remediation = remediation_of(error);
 }
 
-json error_to_json(const Error& error) {
-  json remediation;
-  if (const auto found = remediation_of(error)) remediation = {{"text", found->text}, {"command", or_null(found->command)}};
-  return {{"error",
-           {{"id", id_of(error)}, {"text", error.to_string()}, {"hints", error.hints()}, {"remediation", remediation}}}};
-}
+json error_to_json(const Error& error) { return {{"error", to_json(error, remediation_of(error))}}; }
 
 json to_json(const ContractResult& result) {
   json checks = json::array();
@@ -149,7 +155,7 @@ json to_json(const ContractResult& result) {
           {"changes", std::move(changes)},
           {"dry_run", result.is_rehearsal},
           {"warnings", std::move(warnings)},
-          {"error", result.error ? error_to_json(*result.error)["error"] : json(nullptr)},
+          {"error", result.error ? to_json(*result.error, result.remediation) : json(nullptr)},
           {"next", or_null(result.next)},
           {"duration_ms", result.duration.count()}};
 }

@@ -72,6 +72,9 @@ struct WorkspaceFacts {
   std::optional<std::string> branch;  // absent: detached
   std::optional<std::string> head;
   std::optional<std::string> base;
+  // `hedge VERB BRANCH`, with its instance if it has one, means this worktree. Not so if it was adopted, is the main checkout
+  // or has switched to another branch. Not printed.
+  bool is_of_its_branch = false;
 };
 
 struct AppFacts {
@@ -115,6 +118,7 @@ struct ContractResult {
   bool is_rehearsal = false;              // --dry-run
   std::vector<Warning> warnings;
   std::optional<Error> error;  // what ended the command before or beside the checks
+  std::optional<Remediation> remediation;  // of that error
   std::optional<std::string> next;
   std::chrono::milliseconds duration{0};
 };

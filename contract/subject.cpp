@@ -15,7 +15,7 @@ std::optional<std::string> unless_empty(const std::string& text) {
 
 std::string value_of(const worktree::Values& values, const std::string& name) {
   const auto found = values.find(name);
-  return found == values.end() ? std::string() : found->second;
+  return found == values.end() ? std::string() : found->second.literals();
 }
 
 Evidence collect_evidence(const Instruments& tools, const config::ProjectConfig& config) {
@@ -75,12 +75,20 @@ WorkspaceFacts workspace_facts(const worktree::WorktreeRecord& record) {
   facts.instance = unless_empty(record.instance);
   facts.branch = unless_empty(record.branch);
   facts.base = unless_empty(record.base);
+  facts.is_of_its_branch = record.kind == worktree::WorktreeKind::linked && !record.branch.empty() &&
+                           record.branch_origin != worktree::BranchOrigin::none;
   return facts;
+}
+
+void expect_start(Subject& subject) {
+  constexpr std::chrono::seconds kStartLimit{30};
+  if (subject.config.stack.runtime == config::StackRuntime::compose) subject.start_limit = kStartLimit;
 }
 
 WorkspaceFacts workspace_facts(const Subject& subject) {
   WorkspaceFacts facts = workspace_facts(subject.record);
   if (!subject.checkout.top.empty()) {
+    facts.is_of_its_branch = facts.is_of_its_branch && subject.checkout.branch == subject.record.branch;
     facts.branch = unless_empty(subject.checkout.branch);
     facts.head = unless_empty(subject.checkout.head);
   }

@@ -1,6 +1,7 @@
 // The worktree that a verb is about: its record, its configuration and the plan that follows from them.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -23,6 +24,9 @@ struct Subject {
   worktree::Plan plan;
   Evidence evidence;
   ProviderDecision provider;
+  // The stack was brought up a moment ago, and nobody has waited for the application as a process stack does: so long
+  // it may take until it listens.
+  std::chrono::milliseconds start_limit{0};
 };
 
 // What is asked for on the command line and bears on the provider.
@@ -33,6 +37,9 @@ struct ProviderOptions {
 // Errors: those of the configuration, of the provider and of planning.
 Result<Subject> make_subject(const Instruments& tools, const worktree::WorktreeRecord& record, config::ProjectConfig config,
                              const ProviderOptions& options, worktree::ObserveMode mode);
+
+// After a run that brought the stack up: see Subject::start_limit.
+void expect_start(Subject& subject);
 
 WorkspaceFacts workspace_facts(const Subject& subject);
 // Of a worktree whose configuration cannot be read: what the record knows.

@@ -152,20 +152,21 @@ class EnvFile final : public Resource {
 
 }  // namespace
 
-Result<Variables> plan_variables(const PlanInput& input, const Values& values) {
+Result<PlannedVariables> plan_variables(const PlanInput& input, const Values& values) {
   const auto value = [&values](const char* key) {
     const auto found = values.find(key);
-    return found == values.end() ? std::string() : found->second;
+    return found == values.end() ? ValueText() : found->second;
   };
   const WorktreeRecord& record = input.record;
-  Variables variables{{"HEDGE_APP", record.app},         {"HEDGE_ID", record.id},
-                      {"HEDGE_SLUG", value("app.slug")}, {"HEDGE_NONCE", record.nonce},
-                      {"HEDGE_URL", value("app.url")},   {"HEDGE_HOST", input.names.host}};
+  PlannedVariables variables{{"HEDGE_APP", record.app},         {"HEDGE_ID", record.id},
+                             {"HEDGE_SLUG", value("app.slug")}, {"HEDGE_NONCE", record.nonce},
+                             {"HEDGE_URL", value("app.url")},   {"HEDGE_HOST", input.names.host}};
   if (format_variable("HEDGE_BRANCH", record.branch)) variables.emplace_back("HEDGE_BRANCH", record.branch);
   for (const auto& [name, text] : input.config.env.variables) {
     auto expanded = expand_template(text, values);
     if (!expanded) return std::move(expanded).error().with_context("env.variables." + name);
-    if (auto line = format_variable(name, *expanded); !line) return line.error();
+    // A secret needs no quoting, so whether the format can hold the value depends on the rest alone.
+    if (auto line = format_variable(name, expanded->literals()); !line) return line.error();
     variables.emplace_back(name, std::move(*expanded));
   }
   return variables;
@@ -191,9 +192,12 @@ Result<std::unique_ptr<Resource>> EnvKind::make(const ResourceSpec& spec,
           .with_id("state_unreadable");
   if (!json.is_object() || !json.contains("variables") || !json["variables"].is_array()) return damaged;
   Variables variables;
-  for (const auto& pair : json["variables"]) {
-    if (!pair.is_array() || pair.size() != 2 || !pair[0].is_string() || !pair[1].is_string()) return damaged;
-    variables.emplace_back(pair[0].get<std::string>(), expand_secrets(pair[1].get<std::string>(), record));
+  try {  // nlohmann reports wrong types by throwing
+    for (const auto& [name, value] : json["variables"].get<PlannedVariables>()) {
+      variables.emplace_back(name, value.reveal(record));
+    }
+  } catch (const nlohmann::json::exception&) {
+    return damaged;
   }
   return std::unique_ptr<Resource>(
       std::make_unique<EnvFile>(git_, locks_, spec.name, record, std::move(variables)));

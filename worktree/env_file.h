@@ -13,10 +13,10 @@ namespace hedge::worktree {
 inline constexpr std::string_view kEnvKind = "env";
 
 // The variables of a worktree: HEDGE_APP, _ID, _SLUG, _BRANCH, _NONCE, _URL, _HOST, then [env.variables].
-// Values still hold
-// `{secret.NAME}`: see expand_secrets(). HEDGE_BRANCH is left out if the format cannot hold the branch's
-// name. Errors: invalid_input `template_unknown`, `env_value_invalid`.
-Result<Variables> plan_variables(const PlanInput& input, const Values& values);
+// HEDGE_BRANCH is left out if the format cannot hold the branch's name. Errors: invalid_input
+// `template_unknown`, `env_value_invalid`.
+using PlannedVariables = std::vector<std::pair<std::string, ValueText>>;
+Result<PlannedVariables> plan_variables(const PlanInput& input, const Values& values);
 
 // Written with mode 0600 and kept out of git by info/exclude; byte-identical on rerun. A file that has other
 // content gets a block at its end. Errors: refused `env_file_symlink`, `env_file_tracked`; conflict

@@ -38,16 +38,16 @@ Result<std::unique_ptr<Resource>> ResourceKinds::make(const ResourceSpec& spec,
       .with_id("state_unreadable");
 }
 
-Result<std::string> expand_template(std::string_view text, const Values& values) {
-  std::string out;
+Result<ValueText> expand_template(std::string_view text, const Values& values) {
+  ValueText out;
   while (!text.empty()) {
     const auto brace = text.find_first_of("{}");
-    out += text.substr(0, brace);
+    out += std::string(text.substr(0, brace));
     if (brace == std::string_view::npos) break;
     text.remove_prefix(brace);
     const bool is_doubled = text.size() > 1 && text[1] == text[0];
     if (is_doubled || text.front() == '}') {
-      out += text.front();
+      out += std::string(1, text.front());
       text.remove_prefix(is_doubled ? 2 : 1);
       continue;
     }
@@ -62,27 +62,13 @@ Result<std::string> expand_template(std::string_view text, const Values& values)
     if (const auto found = values.find(name); found != values.end()) {
       out += found->second;
     } else if (name.starts_with(kSecretPrefix)) {
-      out += "{" + name + "}";
+      out += ValueText::secret(name.substr(kSecretPrefix.size()));
     } else {
       return unknown_placeholder(name, values);
     }
     text.remove_prefix(end + 1);
   }
   return out;
-}
-
-std::string expand_secrets(std::string_view text, const WorktreeRecord& record) {
-  const std::string opening = "{" + std::string(kSecretPrefix);
-  std::string out;
-  while (true) {
-    const auto start = text.find(opening);
-    const auto end = start == std::string_view::npos ? start : text.find('}', start);
-    out += text.substr(0, end == std::string_view::npos ? end : start);
-    if (end == std::string_view::npos) return out;
-    const auto name_at = start + opening.size();
-    out += derive_secret(record, text.substr(name_at, end - name_at));
-    text.remove_prefix(end + 1);
-  }
 }
 
 }  // namespace hedge::worktree

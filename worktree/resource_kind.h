@@ -14,6 +14,7 @@
 #include "worktree/names.h"
 #include "worktree/record.h"
 #include "worktree/resource.h"
+#include "worktree/value_text.h"
 
 namespace hedge::config {
 struct ProjectConfig;
@@ -30,9 +31,8 @@ struct ResourceSpec {
       "{}";  // a JSON object; paths inside the worktree are relative to it, because it may move
 };
 
-// What templates such as {database.url} expand to. A value may hold `{secret.NAME}`, which is expanded only
-// at the moment of use, with derive_secret(record, NAME).
-using Values = std::map<std::string, std::string>;
+// What templates such as {database.url} expand to.
+using Values = std::map<std::string, ValueText>;
 
 // What was looked at before planning. Collected by Lifecycle::observe(); kinds look at nothing else.
 struct Observed {
@@ -85,10 +85,9 @@ class ResourceKinds {
   std::vector<std::unique_ptr<ResourceKind>> kinds_;
 };
 
-// Expands {name} from `values`; {secret.NAME} stays as it is; {{ and }} are braces.
+// Expands {name} from `values`; {secret.NAME} becomes a secret of that purpose; {{ and }} are braces. What a value holds is
+// not looked at again.
 // Errors: invalid_input `template_unknown`, naming the placeholder and the known ones.
-Result<std::string> expand_template(std::string_view text, const Values& values);
-// Expands what expand_template() left.
-std::string expand_secrets(std::string_view text, const WorktreeRecord& record);
+Result<ValueText> expand_template(std::string_view text, const Values& values);
 
 }  // namespace hedge::worktree

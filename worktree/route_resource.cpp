@@ -71,8 +71,9 @@ class RouteResource final : public Resource {
 Result<std::vector<ResourceSpec>> RouteKind::plan(const PlanInput& input, const Values& values) const {
   const auto upstream = values.find(std::string(kUpstreamValue));
   if (upstream == values.end() || upstream->second.empty()) return std::vector<ResourceSpec>();
-  if (auto parsed = router::parse_upstream(upstream->second); !parsed) return parsed.error();
-  const nlohmann::json parameters{{"upstream", upstream->second}};
+  const std::string text = upstream->second.literals();
+  if (auto parsed = router::parse_upstream(text); !parsed) return parsed.error();
+  const nlohmann::json parameters{{"upstream", text}};
   return std::vector<ResourceSpec>{{kind(), input.names.host, write_parameters(parameters)}};
 }
 

@@ -5,6 +5,7 @@
 #include "cli/commands/commands.h"
 #include "cli/services.h"
 #include "config/project_config.h"
+#include "contract/public_address.h"
 #include "worktree/git/checkout_info.h"
 
 namespace hedge::cli {
@@ -26,6 +27,7 @@ class ConfigCommand final : public Command {
     if (!checkout) return checkout.error();
     const auto config = config::load_project_config(checkout->top);
     if (!config) return config.error();
+    if (auto valid = contract::require_hostnames(*config); !valid) return valid.error();
     print(services.output(), (checkout->top / config::kProjectConfigFile).string(), *config);
     return 0;
   }

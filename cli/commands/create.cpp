@@ -37,8 +37,8 @@ class CreateCommand final : public Command {
     const auto manager = services.manager();
     if (!manager) return manager.error();
     options_.rehearsal = dry_run_ ? contract::Rehearsal::yes : contract::Rehearsal::no;
-    const auto result = contract::create((*manager)->instruments(), *caller, options_);
-    return print_contract(services.output(), result, services.options().verbosity > 0);
+    auto result = contract::create((*manager)->instruments(), *caller, options_);
+    return print_contract(services, std::move(result), options_.branch, services.options().verbosity > 0);
   }
 
   ResultShape shape() const override { return ResultShape::contract; }

@@ -30,8 +30,8 @@ class DestroyCommand final : public Command {
     if (discard_) options_.how.unsaved = worktree::UnsavedPolicy::discard;
     if (keep_branch_) options_.how.branch = worktree::BranchPolicy::keep;
     options_.rehearsal = dry_run_ ? contract::Rehearsal::yes : contract::Rehearsal::no;
-    const auto result = contract::destroy((*manager)->instruments(), *caller, options_);
-    return print_contract(services.output(), result, services.options().verbosity > 0);
+    auto result = contract::destroy((*manager)->instruments(), *caller, options_);
+    return print_contract(services, std::move(result), options_.branch, services.options().verbosity > 0);
   }
 
   ResultShape shape() const override { return ResultShape::contract; }

@@ -24,6 +24,7 @@ class InitCommand final : public Command {
     worktree::Git git(services.runner(), services.environment());
     const auto checkout = worktree::inspect_checkout(git, *caller);
     if (!checkout) return checkout.error();
+    if (auto known = config::require_checkout(checkout->top); !known) return known.error();
     const std::filesystem::path file = checkout->top / config::kProjectConfigFile;
     if (path_exists(file)) {
       return Error(ErrorKind::already_exists, file.string() + " is there already").with_id("config_exists");

@@ -32,8 +32,8 @@ class PowerCommand final : public Command {
     const auto manager = services.manager();
     if (!manager) return manager.error();
     if (auto sorted = sort_names(services); !sorted) return sorted.error();
-    const auto result = verb_((*manager)->instruments(), *caller, options_);
-    return print_contract(services.output(), result, services.options().verbosity > 0);
+    auto result = verb_((*manager)->instruments(), *caller, options_);
+    return print_contract(services, std::move(result), options_.branch, services.options().verbosity > 0);
   }
 
   ResultShape shape() const override { return ResultShape::contract; }

@@ -27,8 +27,8 @@ class VerifyCommand final : public Command {
     const auto manager = services.manager();
     if (!manager) return manager.error();
     options_.strictness = strict_ ? contract::Strictness::strict : contract::Strictness::normal;
-    const auto result = contract::verify((*manager)->instruments(), *caller, options_, name_);
-    return print_contract(services.output(), result, services.options().verbosity > 0 || name_ == "status");
+    auto result = contract::verify((*manager)->instruments(), *caller, options_, name_);
+    return print_contract(services, std::move(result), options_.branch, services.options().verbosity > 0 || name_ == "status");
   }
 
   ResultShape shape() const override { return ResultShape::contract; }

@@ -23,7 +23,10 @@ Result<EdgeAnswer> fetch(const AnswerQuestion& question, const router::EdgeListe
   request.target = question.path;
   request.host = question.host;
   request.headers = {{"Accept", "*/*"}, {"User-Agent", "hedge-verify"}};
-  auto response = http_fetch(TcpAddress{listener.address, listener.port}, request, question.limit, kMaxBodyBytes);
+  const TcpAddress server{listener.address, listener.port};
+  const HttpAddress address = listener.scheme == "https" ? HttpAddress(TlsAddress{server, question.host, question.root})
+                                                         : HttpAddress(server);
+  auto response = http_fetch(address, request, question.limit, kMaxBodyBytes);
   if (!response) return response.error();
   return EdgeAnswer{response->status, std::string(response->header("Hedge-Error")),
                     std::string(response->header("Hedge-Nonce")), std::move(response->body)};
@@ -31,12 +34,25 @@ Result<EdgeAnswer> fetch(const AnswerQuestion& question, const router::EdgeListe
 
 bool is_not_yet_picked_up(const Result<EdgeAnswer>& answer) { return answer && answer->hedge_error == "route_unknown"; }
 
+bool is_not_yet_listening(const Result<EdgeAnswer>& answer) {
+  return answer && answer->hedge_error == "upstream_refused";
+}
+
 CheckOutcome of_edge_error(const AnswerQuestion& question, const std::string& id) {
   if (id == "upstream_refused") {
     return fail(ErrorKind::unavailable, "nothing listens on the application's port", "app_not_listening");
   }
   if (id == "upstream_timeout") return fail(ErrorKind::timed_out, "the application accepts no connection", "app_slow");
   return fail(ErrorKind::unavailable, "the edge answers " + id + " for " + question.host, id);
+}
+
+// The published URL's; null if there is none at all.
+const router::EdgeListener* find_listener(const router::EdgeStatus& edge) {
+  for (const std::string_view scheme : {"https", "http"}) {
+    const auto found = std::ranges::find(edge.listeners, scheme, &router::EdgeListener::scheme);
+    if (found != edge.listeners.end()) return &*found;
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -53,22 +69,27 @@ CheckOutcome judge_answer(const AnswerQuestion& question, const EdgeAnswer& answ
 }
 
 CheckOutcome ask_application(const AnswerQuestion& question, const router::EdgeStatus& edge) {
-  const auto plain = std::find_if(edge.listeners.begin(), edge.listeners.end(),
-                                  [](const router::EdgeListener& listener) { return listener.scheme == "http"; });
-  if (plain == edge.listeners.end()) {
-    return CheckOutcome::unknown(Error(ErrorKind::unavailable, "the edge has no plain listener").with_id("edge_unresponsive"));
+  const router::EdgeListener* listener = find_listener(edge);
+  if (listener == nullptr) {
+    return CheckOutcome::unknown(Error(ErrorKind::unavailable, "the edge listens nowhere").with_id("edge_unresponsive"));
   }
-  const auto deadline = std::chrono::steady_clock::now() + kPickUpLimit;
-  Result<EdgeAnswer> answer = fetch(question, *plain);
-  while (is_not_yet_picked_up(answer) && std::chrono::steady_clock::now() < deadline) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto is_worth_waiting = [&](const Result<EdgeAnswer>& answer) {
+    const auto waited = std::chrono::steady_clock::now() - start;
+    return (is_not_yet_picked_up(answer) && waited < kPickUpLimit) ||
+           (is_not_yet_listening(answer) && waited < question.start_limit);
+  };
+  Result<EdgeAnswer> answer = fetch(question, *listener);
+  while (is_worth_waiting(answer)) {
     std::this_thread::sleep_for(kPickUpPause);
-    answer = fetch(question, *plain);
+    answer = fetch(question, *listener);
   }
   if (answer) return judge_answer(question, *answer);
   if (answer.error().kind() == ErrorKind::timed_out) {
     return fail(ErrorKind::timed_out, "no answer within " + std::to_string(question.limit.count()) + " ms", "app_slow");
   }
-  return fail(ErrorKind::unavailable, answer.error().to_string(), "edge_unresponsive");
+  const bool is_known = !answer.error().id().empty();
+  return fail(ErrorKind::unavailable, answer.error().to_string(), is_known ? answer.error().id() : "edge_unresponsive");
 }
 
 }  // namespace hedge::contract

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <filesystem>
 #include <string>
 
 #include "contract/requirement.h"
@@ -11,10 +12,12 @@ namespace hedge::contract {
 
 struct AnswerQuestion {
   std::string host;
+  std::filesystem::path root;  // the local root's certificate; need not be there
   std::string path = "/";
   std::string nonce;           // the worktree's
   bool body_is_nonce = false;  // the body must be the nonce
   std::chrono::milliseconds limit{5000};
+  std::chrono::milliseconds start_limit{0};  // until it listens, counted from the first question
 };
 
 // pass: an answer below 500 from this very worktree. Else fail with one of
@@ -22,7 +25,9 @@ struct AnswerQuestion {
 //   app_slow           no answer within the limit
 //   app_unhealthy      the application answers 500 or more
 //   app_foreign_nonce  another worktree's process answers
+//   certificate_unverified, ca_suffix_missing, name_unrecognized  a browser would not come so far
 // or with the edge's own identifier (container_stopped, upstream_unresolved …).
+// Asked over TLS, as a browser would; plain only of an edge without TLS.
 CheckOutcome ask_application(const AnswerQuestion& question, const router::EdgeStatus& edge);
 
 // The judgement alone, for what the edge answered.

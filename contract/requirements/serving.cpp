@@ -38,10 +38,12 @@ CheckOutcome check_answer(const CheckContext& context) {
   const config::AppConfig& app = context.subject.config.app;
   AnswerQuestion question;
   question.host = context.subject.names.host;
+  question.root = certs::authority_location(context.tools.paths).root_certificate();
   question.path = app.health;
   question.nonce = context.subject.record.nonce;
   question.body_is_nonce = app.health_nonce;
   question.limit = app.health_timeout;
+  question.start_limit = context.subject.start_limit;
   return ask_application(question, *context.observations.edge);
 }
 

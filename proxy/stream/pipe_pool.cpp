@@ -10,8 +10,9 @@
 namespace hedge::proxy {
 namespace {
 
-// Two descriptors each; more bodies than that at one moment make pipes of their own.
-constexpr std::size_t kMostFree = 16;
+// Two descriptors each, and their capacity counts against what all pipes of a user may hold; more bodies than that at
+// one moment make pipes of their own.
+constexpr std::size_t kMostFree = 4;
 
 }  // namespace
 

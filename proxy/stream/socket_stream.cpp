@@ -93,7 +93,7 @@ bool SocketStream::turn_is_used_up() {
     turn_bytes_ = 0;
   }
   if (turn_bytes_ < reactor_.turn_bytes()) return false;
-  wake_later();
+  if (!std::exchange(waits_for_turn_, true)) wake_later();
   return true;
 }
 
@@ -212,6 +212,7 @@ int SocketStream::peek_first_byte() const noexcept {
 }
 
 void SocketStream::on_events(std::uint32_t events) {
+  if (events == 0) waits_for_turn_ = false;
   if ((events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) readable_ = true;
   if ((events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0) writable_ = true;
   if ((events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) peer_finished_ = true;

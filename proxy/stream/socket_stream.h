@@ -81,6 +81,7 @@ class SocketStream final : public ByteStream, public EventSource {
   bool peer_gone_ = false;
   bool told_finished_ = false;
   bool told_gone_ = false;
+  bool waits_for_turn_ = false;   // the reactor has been asked for the next one
   std::uint32_t turn_ = 0;        // of the reactor, in which
   std::uint32_t turn_bytes_ = 0;  // so much was read
   PeerWatcher* watcher_ = nullptr;

@@ -23,7 +23,7 @@ std::unique_ptr<SocketStream> UpstreamPool::take(Millis now) {
   while (!idle_.empty()) {
     Idle last = std::move(idle_.back());
     idle_.pop_back();
-    // Bytes or an end while idle: the connection is of no use. No system call is needed to know.
+    // Bytes or an end while idle: the connection is of no use. The kernel is asked only where the flag says so.
     if (last.until > now && !last.stream->is_still_readable()) return std::move(last.stream);
   }
   return nullptr;

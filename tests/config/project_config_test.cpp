@@ -159,6 +159,12 @@ TEST(ProjectConfig, ANameIsRequired) {
   }
 }
 
+TEST(ProjectConfig, WithoutACheckoutTheCurrentDirectorysFileIsNotTaken) {
+  const auto config = load_project_config({});
+  ASSERT_FALSE(config);
+  EXPECT_EQ(config.error().id(), "checkout_needed");
+}
+
 TEST(ProjectConfig, AMissingFileSaysHowToMakeOne) {
   const test::TemporaryDirectory directory;
   const auto config = load_project_config(directory.path());

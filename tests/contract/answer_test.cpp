@@ -2,7 +2,11 @@
 // does not.
 #include "contract/requirements/answer.h"
 
+#include <chrono>
+
 #include <gtest/gtest.h>
+
+#include "tests/support/scripted_peer.h"
 
 namespace hedge::contract {
 namespace {
@@ -47,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"EdgesOwnErrorKeepsItsId", true, {502, "container_stopped", "", ""}, "container_stopped"}),
     [](const auto& row) { return std::string(row.param.name); });
 
-TEST(AskApplication, AnEdgeWithoutAPlainListenerCannotTell) {
+TEST(AskApplication, AnEdgeThatListensNowhereCannotTell) {
   const CheckOutcome outcome = ask_application(question(true), {});
   EXPECT_EQ(outcome.status, CheckStatus::unknown);
 }
@@ -58,6 +62,29 @@ TEST(AskApplication, AnEdgeThatDoesNotAnswerIsNotTheApplicationsFault) {
   const CheckOutcome outcome = ask_application(question(true), edge);
   ASSERT_TRUE(outcome.error);
   EXPECT_EQ(outcome.error->id(), "edge_unresponsive");
+}
+
+// The edge of an application that begins to listen with the third question.
+test::ScriptedUpstream::Script listens_at_the_third_question() {
+  return [](test::PeerConnection& connection, int number) {
+    connection.read_head();
+    connection.send(number < 2 ? "HTTP/1.1 502 Bad Gateway\r\nHedge-Error: upstream_refused\r\nContent-Length: 0\r\n"
+                                 "Connection: close\r\n\r\n"
+                               : "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\nmine");
+  };
+}
+
+TEST(AskApplication, ItIsWaitedForOnlyWhereItHasJustBeenStarted) {
+  for (const bool just_started : {false, true}) {
+    test::ScriptedUpstream server(listens_at_the_third_question());
+    router::EdgeStatus edge;
+    edge.listeners.push_back({"http", "127.0.0.1", server.port()});
+    AnswerQuestion asked = question(true);
+    if (just_started) asked.start_limit = std::chrono::seconds(20);
+    const CheckOutcome outcome = ask_application(asked, edge);
+    EXPECT_EQ(outcome.status, just_started ? CheckStatus::pass : CheckStatus::fail);
+    EXPECT_EQ(server.accepted(), just_started ? 3 : 1);
+  }
 }
 
 }  // namespace

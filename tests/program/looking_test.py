@@ -138,6 +138,10 @@ class Looking(ShopWorld):
             self.assertTrue((elsewhere / "registry.db").exists())
             self.assertTrue((elsewhere / "routes.db").exists())
             self.assertFalse((self.hedge.home / ".local/state/hedge").exists())
+            # What concerns the edge alone stops nobody else.
+            sound = settings.read_text(encoding="utf-8")
+            settings.write_text(sound + '[[routes]]\nhost = "not a host"\n', encoding="utf-8")
+            self.assertEqual([one["slug"] for one in self.worktrees()], ["feature-login"])
             # A file that cannot be read might have named another one.
             settings.write_text("[edge]\nstate_dir = 3\n", encoding="utf-8")
             self.refused("config_invalid", "list", expect=2)

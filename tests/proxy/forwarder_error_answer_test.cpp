@@ -24,6 +24,7 @@ class FakeBody final : public http::BodySource {
   }
   Task<http::BodyRead> read() override { co_return http::BodyRead{http::BodyStatus::failed, {}}; }
   bool finished() const override { return finished_; }
+  bool failed() const override { return false; }
   const std::vector<http::Field>& trailers() const override { return trailers_; }
   const ProxyError& failure() const override { return failure_; }
 

@@ -116,12 +116,12 @@ class HedgeProgram:
             capture_output=True, text=True,
         ).stdout.strip()
 
-    def start_edge(self, settings: str = "", **options) -> None:
+    def start_edge(self, settings: str = "", schemes: tuple[str, ...] = ("http", "https"), **options) -> None:
         """Runs the edge on 127.0.0.1; `settings` are further lines of its [edge] table."""
         file = self.home / "edge.toml"
-        file.write_text(
-            f'[edge]\nhttp = "127.0.0.1:{self.http_port}"\nhttps = "127.0.0.1:{self.https_port}"\nworkers = 1\n{settings}\n',
-            encoding="utf-8")
+        ports = {"http": self.http_port, "https": self.https_port}
+        listeners = "".join(f'{scheme} = "127.0.0.1:{ports[scheme]}"\n' for scheme in schemes)
+        file.write_text(f"[edge]\n{listeners}workers = 1\n{settings}\n", encoding="utf-8")
         self._edge = ChildProcess(
             [self.binary, "edge", "run", "--config", file], self._edge_log, cwd=self.home, env=self.environment, **options)
         bounded_wait.until(self._edge_answers, 20, "the edge answers")

@@ -17,7 +17,9 @@ class DeniedValuesTest : public ::testing::Test {
     ASSERT_TRUE(write_file_atomically(root() / path, text, 0644));
   }
   fs::path root() const { return directory_ / "main"; }
-  std::string find(const std::vector<std::string>& paths) const { return find_denied(root(), paths, {"prod.*.com"}); }
+  std::string find(const std::vector<std::string>& paths) const {
+    return find_denied(root(), paths, {"prod.*.com"});
+  }
 
   hedge::test::TemporaryDirectory directory_;
 };

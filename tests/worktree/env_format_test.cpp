@@ -1,6 +1,7 @@
 #include "worktree/env_format.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "base/file.h"
 #include "base/subprocess.h"
@@ -66,11 +67,11 @@ TEST(EnvBlock, WithoutItsEndIsNotGuessedAt) {
 }
 
 TEST(Templates, ExpandValuesAndKeepSecretsForLater) {
-  const Values values{{"database.url", "postgres://x:{secret.postgres}@h/d"}, {"app.name", "shop"}};
+  const Values values{{"database.url", "postgres://x:" + ValueText::secret("postgres") + "@h/d"}, {"app.name", "shop"}};
   EXPECT_EQ(*expand_template("{database.url}?app={app.name}", values),
-            "postgres://x:{secret.postgres}@h/d?app=shop");
+            "postgres://x:" + ValueText::secret("postgres") + "@h/d?app=shop");
   EXPECT_EQ(*expand_template("{{\"a\": 1}}", values), "{\"a\": 1}");
-  EXPECT_EQ(*expand_template("{secret.redis}", values), "{secret.redis}");
+  EXPECT_EQ(*expand_template("{secret.redis}", values), ValueText::secret("redis"));
 }
 
 TEST(Templates, NameWhatTheyDoNotKnow) {
@@ -84,9 +85,33 @@ TEST(Templates, NameWhatTheyDoNotKnow) {
 TEST(Templates, SecretsAreThoseOfTheRecord) {
   WorktreeRecord record;
   record.secret = "s";
-  EXPECT_EQ(expand_secrets("a{secret.x}b{secret.y}c", record),
-            "a" + derive_secret(record, "x") + "b" + derive_secret(record, "y") + "c");
-  EXPECT_EQ(expand_secrets("nothing {here}", record), "nothing {here}");
+  const ValueText text = *expand_template("a{secret.x}b{secret.y}c", {});
+  EXPECT_EQ(text.reveal(record), "a" + derive_secret(record, "x") + "b" + derive_secret(record, "y") + "c");
+  EXPECT_TRUE(text.has_secret());
+  EXPECT_EQ(text.literals(), "abc");
+}
+
+TEST(Templates, TextThatLooksLikeASecretIsNone) {
+  WorktreeRecord record;
+  record.secret = "s";
+  const Values values{{"app.branch", "feat/{secret.postgres}"}};
+  EXPECT_EQ(expand_template("{app.branch}", values)->reveal(record), "feat/{secret.postgres}");
+  EXPECT_EQ(expand_template("{{secret.postgres}}", values)->reveal(record), "{secret.postgres}");
+}
+
+TEST(ValueTexts, ComeBackFromAPlanAsTheyWere) {
+  for (const ValueText& text : {ValueText(), ValueText("{secret.x}"), ValueText::secret("x"),
+                                "a" + ValueText::secret("x") + "b" + ValueText::secret("y"), ValueText("plain")}) {
+    const nlohmann::json json = text;
+    EXPECT_EQ(nlohmann::json::parse(json.dump()).get<ValueText>(), text) << json;
+  }
+  EXPECT_EQ(nlohmann::json("a" + ValueText::secret("x")).dump(), R"(["a",{"secret":"x"}])");
+}
+
+TEST(ValueTexts, AddedToThemselvesAreDoubled) {
+  ValueText text = "a" + ValueText::secret("x");
+  text += text;
+  EXPECT_EQ(text.outline(), "a{secret.x}a{secret.x}");
 }
 
 }  // namespace

@@ -145,7 +145,7 @@ class Token final : public Resource {
 }  // namespace
 
 void TokenKind::publish(const PlanInput& input, Values& values) const {
-  values["token.url"] = "token://" + input.names.role + ":{secret.token}@localhost/" + input.names.database;
+  values["token.url"] = "token://" + input.names.role + ":" + ValueText::secret("token") + "@localhost/" + input.names.database;
   values[std::string(kUpstreamValue)] = "tcp:127.0.0.1:18080";
 }
 

@@ -1,4 +1,6 @@
 // What a run that was killed in the middle of a file leaves in the checkout is nobody's work.
+#include "worktree/git/leftovers.h"
+
 #include <csignal>
 #include <optional>
 
@@ -8,7 +10,6 @@
 
 #include "base/file.h"
 #include "tests/worktree/git_world.h"
-#include "worktree/git/leftovers.h"
 #include "worktree/seed/tree_copy.h"
 
 namespace hedge::worktree::test {
@@ -74,7 +75,8 @@ TEST_F(LeftoversTest, W19_ItIsNoWorkEvenWhereTheRepositoryAsksGitForEverything) 
   write_text(record_.path / "work.js", "w");
   const auto refused = manager_.destroy(repository_, "x");
   ASSERT_FALSE(refused);
-  for (const std::string& hint : refused.error().hints()) EXPECT_EQ(hint.find("hedge-seed"), std::string::npos) << hint;
+  for (const std::string& hint : refused.error().hints())
+    EXPECT_EQ(hint.find("hedge-seed"), std::string::npos) << hint;
   DestroyOptions options;
   options.unsaved = UnsavedPolicy::discard;
   const auto report = manager_.destroy(repository_, "x", options);
@@ -88,7 +90,8 @@ TEST_F(LeftoversTest, W19_HalfAnEnvironmentFileOrDatabaseHoldsNothingUp) {
   write_text(record_.path / "..env.hedge.0123456789ab.tmp", "TOKEN=secret\n");
   write_text(record_.path / ("data/.shop.sqlite3.hedge-new-" + record_.id), "half");
   write_text(record_.path / ("data/.shop.sqlite3.hedge-new-" + record_.id + "-journal"), "half");
-  EXPECT_EQ(world_.git(record_.path, {"status", "--porcelain"}), "") << "`git add .` must not take the secrets";
+  EXPECT_EQ(world_.git(record_.path, {"status", "--porcelain"}), "")
+      << "`git add .` must not take the secrets";
   expect_that_destroy_leaves_nothing();
 }
 
@@ -112,8 +115,8 @@ TEST_F(LeftoversTest, WhatIsHiddenIsSaidOnceAndNothingElseIsChanged) {
 TEST(Leftovers, OtherNamesAreSomebodysWork) {
   EXPECT_TRUE(is_leftover("a/.b.hedge-seed-01JDQ/c/d"));
   EXPECT_TRUE(is_leftover("..env.hedge.0123456789ab.tmp"));
-  for (const char* path : {"hedge-seed-", "b.hedge-seed-x", ".env.tmp", "x.0123456789ab.tmp", ".x.0123456789AB.tmp",
-                           ".x.0123456789abc.tmp/y", "a.hedge-new"}) {
+  for (const char* path : {"hedge-seed-", "b.hedge-seed-x", ".env.tmp", "x.0123456789ab.tmp",
+                           ".x.0123456789AB.tmp", ".x.0123456789abc.tmp/y", "a.hedge-new"}) {
     EXPECT_FALSE(is_leftover(path)) << path;
   }
 }

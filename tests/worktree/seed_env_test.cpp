@@ -139,7 +139,8 @@ TEST_F(SeedTest, NothingIsWrittenThroughALinkThatTheBranchHas) {
   ASSERT_TRUE(outcome) << outcome.error().to_string();
   EXPECT_TRUE(fs::is_empty(outside));
   EXPECT_FALSE(path_exists(world_.root() / "dangling"));
-  EXPECT_EQ(find_change(*outcome, "seed", "var/cache")->detail, "not copied: var/cache: var is a symbolic link");
+  EXPECT_EQ(find_change(*outcome, "seed", "var/cache")->detail,
+            "not copied: var/cache: var is a symbolic link");
   EXPECT_EQ(find_change(*outcome, "seed", ".worktreeinclude")->detail,
             "not copied: deep/secret.local: deep is a symbolic link");
 }

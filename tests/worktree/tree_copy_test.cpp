@@ -152,7 +152,8 @@ TEST_F(TreeCopyTest, IsNeitherReadNorWrittenThroughALinkedDirectory) {
   const auto written = copy_tree(wanted);
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().kind(), ErrorKind::refused);
-  EXPECT_NE(written.error().text().find("var is a symbolic link"), std::string::npos) << written.error().text();
+  EXPECT_NE(written.error().text().find("var is a symbolic link"), std::string::npos)
+      << written.error().text();
   EXPECT_TRUE(fs::is_empty(directory_ / "elsewhere"));
   std::swap(wanted.source_root, wanted.target_root);
   EXPECT_EQ(copy_tree(wanted).error().kind(), ErrorKind::refused);

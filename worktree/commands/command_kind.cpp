@@ -34,13 +34,14 @@ std::string service_for(const config::ProjectConfig& config) {
 }
 
 json parameters_of(const KnownCommand& known, const config::NamedCommand& command, const PlanInput& input,
-                   const Variables& variables, const std::vector<ResourceSpec>& stack) {
+                   const PlannedVariables& variables, const std::vector<ResourceSpec>& stack) {
   const config::NamedCommand* check = *known.check == '\0' ? nullptr : input.config.find_command(known.check);
   const std::string service = service_for(input.config);
   json out = {{"argv", command.argv},
               {"check", check == nullptr ? config::Argv{} : check->argv},
               {"lockfiles", known.reads_lockfiles ? input.config.seed.lockfiles : std::vector<std::string>{}},
               {"stamp", check == nullptr},
+              {"seeded", known.reads_lockfiles ? input.observed.seed_paths : std::vector<std::string>{}},
               {"withheld", input.config.database.admin_url_variable},
               {"variables", variables}};
   if (!service.empty() && !stack.empty()) {
@@ -60,8 +61,9 @@ Result<ProjectCommandSpec> spec_from(const ResourceSpec& spec, const WorktreeRec
     out.argv = parameters.at("argv").get<std::vector<std::string>>();
     out.check = parameters.at("check").get<std::vector<std::string>>();
     out.lockfiles = parameters.at("lockfiles").get<std::vector<std::string>>();
+    out.seeded = parameters.value("seeded", std::vector<std::string>{});
     if (parameters.at("stamp").get<bool>()) out.stamp = stamp_in(record.git_dir, spec.name);
-    const auto variables = parameters.at("variables").get<Variables>();
+    const auto variables = parameters.at("variables").get<PlannedVariables>();
     out.place.variables = expand_variables(variables, record);
     out.place.withheld = parameters.value("withheld", "");
     if (parameters.contains("service")) {

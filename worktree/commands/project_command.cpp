@@ -1,5 +1,7 @@
 #include "worktree/commands/project_command.h"
 
+#include <algorithm>
+
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -65,7 +67,12 @@ Result<Change> ProjectCommand::converge() {
   auto before = check();
   if (!before) return before.error();
   Change change{kind(), spec_.name, Action::none, ""};
-  if (before->presence == Presence::present) return change;
+  if (before->presence == Presence::present) {
+    // What came from main is the worktree's own from now on, whatever becomes of main's.
+    const bool is_copied = !spec_.stamp.empty() && read_stamp(spec_.stamp).empty();
+    if (auto kept = is_copied ? write_stamp() : Result<void>(); !kept) return kept.error();
+    return change;
+  }
   auto said = wrapper_.run(spec_.place, spec_.argv, spec_.limit);
   if (!said) return std::move(said).error().with_context("[commands] " + spec_.name);
   if (!said->ok()) {
@@ -74,9 +81,7 @@ Result<Change> ProjectCommand::converge() {
         .with_id("command_failed");
   }
   if (!spec_.stamp.empty()) {
-    auto digest = lockfiles_digest(spec_.checkout);
-    if (!digest) return digest.error();
-    if (auto written = write_file_atomically(spec_.stamp, *digest + "\n", 0644); !written) return written.error();
+    if (auto written = write_stamp(); !written) return written.error();
   }
   change.action = Action::updated;
   change.detail = join(spec_.argv, " ");
@@ -85,18 +90,34 @@ Result<Change> ProjectCommand::converge() {
 
 Result<Change> ProjectCommand::remove() { return Change{kind(), spec_.name, Action::none, ""}; }
 
-Result<std::string> ProjectCommand::lockfiles_digest(const std::filesystem::path& checkout) const {
+Result<void> ProjectCommand::write_stamp() const {
+  auto digest = lockfiles_digest(spec_.checkout);
+  if (!digest) return digest.error();
+  return write_file_atomically(spec_.stamp, *digest + "\n", 0644);
+}
+
+Result<std::string> ProjectCommand::lockfiles_summary(const std::filesystem::path& checkout) const {
   std::string summary;
   for (const std::string& name : spec_.lockfiles) {
     auto content = read_file(checkout / name);
     if (content) summary += name + " " + to_hex(sha256(*content)) + "\n";
     else if (content.error().kind() != ErrorKind::not_found) return content.error();
   }
-  return to_hex(sha256(summary));
+  return summary;
 }
 
+Result<std::string> ProjectCommand::lockfiles_digest(const std::filesystem::path& checkout) const {
+  auto summary = lockfiles_summary(checkout);
+  if (!summary) return summary;
+  return to_hex(sha256(*summary));
+}
+
+// Equal lockfiles prove nothing by themselves: what main's installation made must have been copied, and be there.
 bool ProjectCommand::is_copy_of_main(const std::string& digest) const {
-  if (spec_.main_checkout.empty() || spec_.main_stamp == spec_.stamp) return false;
+  if (spec_.main_checkout.empty() || spec_.main_stamp == spec_.stamp || spec_.seeded.empty()) return false;
+  const auto is_here = [this](const std::string& path) { return path_exists(spec_.checkout / path); };
+  if (!std::ranges::all_of(spec_.seeded, is_here)) return false;
+  if (const auto locked = lockfiles_summary(spec_.checkout); !locked || locked->empty()) return false;
   const auto main_digest = lockfiles_digest(spec_.main_checkout);
   return main_digest && *main_digest == digest && read_stamp(spec_.main_stamp) == digest;
 }

@@ -19,6 +19,7 @@ struct ProjectCommandSpec {
   std::filesystem::path main_checkout;      // empty: none
   std::filesystem::path stamp;              // of the lockfiles; empty: none
   std::filesystem::path main_stamp;
+  std::vector<std::string> seeded;          // what was copied from main, relative to the checkout
   WrapperPlace place;
   std::chrono::milliseconds limit{1800000};  // of one run
 };
@@ -39,7 +40,10 @@ class ProjectCommand final : public Resource {
  private:
   Result<Finding> check_stamp();
   Result<Finding> check_by_command();
+  // Empty, if the checkout has none of the lockfiles.
+  Result<std::string> lockfiles_summary(const std::filesystem::path& checkout) const;
   Result<std::string> lockfiles_digest(const std::filesystem::path& checkout) const;
+  Result<void> write_stamp() const;
   bool is_copy_of_main(const std::string& digest) const;
 
   ProjectCommandSpec spec_;

@@ -5,9 +5,9 @@
 
 namespace hedge::worktree {
 
-Environment expand_variables(const Variables& variables, const WorktreeRecord& record) {
+Environment expand_variables(const PlannedVariables& variables, const WorktreeRecord& record) {
   Environment out;
-  for (const auto& [name, value] : variables) out[name] = expand_secrets(value, record);
+  for (const auto& [name, value] : variables) out[name] = value.reveal(record);
   return out;
 }
 

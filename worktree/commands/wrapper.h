@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "base/subprocess.h"
-#include "worktree/env_format.h"
+#include "worktree/env_file.h"
 #include "worktree/record.h"
 #include "worktree/resource_kind.h"
 
@@ -31,7 +31,7 @@ struct WrapperPlace {
 };
 
 // What plan_variables() gave, as an environment, with secrets expanded. Keep it out of plans, logs and argv.
-Environment expand_variables(const Variables& variables, const WorktreeRecord& record);
+Environment expand_variables(const PlannedVariables& variables, const WorktreeRecord& record);
 
 enum class Terminal { none, attached };
 

@@ -30,8 +30,8 @@ std::string golden_name_of(const config::DatabaseConfig& database, const std::st
 }
 
 // As an application reads it: without the administrator's name and password.
-std::string postgres_url(const std::string& user, const PgAddress& server,
-                         const std::optional<std::string>& app_address, const std::string& database) {
+ValueText postgres_url(const ValueText& user, const PgAddress& server,
+                       const std::optional<std::string>& app_address, const std::string& database) {
   if (!app_address && server.host.starts_with('/')) {
     const std::string port = server.port.empty() ? std::string() : "&port=" + server.port;
     return "postgresql://" + user + "@/" + url_name(database) + "?host=" + url_value(server.host) + port;
@@ -42,8 +42,8 @@ std::string postgres_url(const std::string& user, const PgAddress& server,
   return "postgresql://" + user + "@" + app_address.value_or(address + ":" + port) + "/" + url_name(database);
 }
 
-void publish_pair(Values& values, const std::string& app, const std::string& test, const std::string& app_url,
-                  const std::string& test_url) {
+void publish_pair(Values& values, const std::string& app, const std::string& test, const ValueText& app_url,
+                  const ValueText& test_url) {
   values["database.name"] = app;
   values["database.test_name"] = test;
   values["database.url"] = app_url;
@@ -64,7 +64,8 @@ void publish_postgres(const PlanInput& input, const Environment& environment, Va
   const bool is_main = input.record.kind == WorktreeKind::main;
   const std::string app = is_main ? database.source : input.names.database;
   const std::string test = is_main ? test_source_of(database) : input.names.test_database;
-  const std::string user = is_main ? url_name(server.user) : input.names.role + ":{secret." + kSecret + "}";
+  const ValueText user =
+      is_main ? ValueText(url_name(server.user)) : input.names.role + ":" + ValueText::secret(kSecret);
   publish_pair(values, app, test, postgres_url(user, server, database.app_address, app),
                postgres_url(user, server, database.app_address, test));
 }

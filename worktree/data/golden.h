@@ -36,8 +36,8 @@ Result<std::optional<GoldenFacts>> fetch_golden(PgConnection& admin, const Golde
 // What the comment of every copy of `spec.source` begins with.
 std::string golden_mark(const GoldenSpec& spec);
 
-// The copy, made if there is none or only one of another source; waits for another run that makes it. Errors: as refresh_golden(), but
-// busy.
+// The copy, made if there is none or only one of another source; waits for another run that makes it.
+// Errors: as refresh_golden(), but busy.
 Result<GoldenFacts> ensure_golden(const GoldenSpec& spec, CommandRunner& runner);
 
 // Makes a new copy beside the old one and swaps them. Errors: not_found `golden_source_missing`,

@@ -15,8 +15,8 @@ bool is_down(const Error& error) {
 PostgresData::PostgresData(PostgresSpec spec, CommandRunner& runner)
     : spec_(std::move(spec)), runner_(runner) {}
 
-// As the administrator. Today's URL may be a correction of the kept one, or say less than it: the kept one may have come
-// from an environment, with its password.
+// As the administrator. Today's URL may be a correction of the kept one, or say less than it: the kept one may
+// have come from an environment, with its password.
 Result<PgConnection> PostgresData::connect() {
   auto admin = PgConnection::connect(spec_.golden.admin);
   const bool is_refused = !admin && admin.error().id() == "database_access_denied";

@@ -123,7 +123,8 @@ Result<void> require_right_template(PgConnection& admin, const ClonePlan& plan) 
   const auto facts = fetch_database(admin, plan.golden);
   if (!facts) return facts.error();
   if (*facts && (*facts)->tag.starts_with(plan.golden_mark)) return {};
-  return Error(ErrorKind::busy, "the golden copy " + plan.golden + " was made anew from another database meanwhile")
+  return Error(ErrorKind::busy,
+               "the golden copy " + plan.golden + " was made anew from another database meanwhile")
       .with_id("busy");
 }
 
@@ -227,7 +228,8 @@ Result<bool> ensure_database(PgConnection& admin, const PgTarget& target, const 
   const bool is_anothers = !finished;
   if (!is_anothers) finished = finish(admin, target, plan);
   if (finished) return true;
-  // A copy for which the disk is too small is worth nothing, and it is what fills the disk; nor is one of another's data.
+  // A copy for which the disk is too small is worth nothing, and it is what fills the disk; nor is one of
+  // another's data.
   const bool is_worthless = is_anothers || finished.error().kind() == ErrorKind::no_space;
   if (!*present && is_worthless) {
     const auto dropped = drop_database(admin, plan.name, plan.tag, plan.owner);

@@ -50,8 +50,8 @@ struct ClonePlan {
   SpaceProbe space = free_bytes;
 };
 // Makes the database or finishes one that a killed run left half-made. The tag is written last. False: it was
-// there, complete. Errors: conflict `ownership_conflict`; busy (the template was replaced by another meanwhile); no_space `disk_full` (and nothing half-made is
-// left); see PgConnection::query().
+// there, complete. Errors: conflict `ownership_conflict`; busy (the template was replaced by another meanwhile);
+// no_space `disk_full`; see PgConnection::query(). After those two nothing half-made is left.
 Result<bool> ensure_database(PgConnection& admin, const PgTarget& target, const ClonePlan& plan);
 
 // Only if it carries `tag`, or is the half-made one of `owner`. False: it was not there.

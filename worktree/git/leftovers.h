@@ -18,7 +18,8 @@ inline constexpr std::string_view kDatabaseInfix = ".hedge-new-";
 // Names, in gitignore's and glob(7)'s syntax. The last are those of write_file_atomically().
 inline constexpr std::array<const char*, 3> kLeftoverNames{
     ".*.hedge-seed-*", ".*.hedge-new-*",
-    ".*.[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f].tmp"};
+    ".*.[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]."
+    "tmp"};
 
 // True if `path`, relative to the checkout, is one of them or lies in one.
 bool is_leftover(const std::filesystem::path& path);

@@ -60,7 +60,8 @@ void read_status(std::string_view status, UnsavedWork& work) {
         push_bounded(work.modified, path_after_fields(entry, 10));
         break;
       case '?':
-        if (!is_leftover(path_after_fields(entry, 1))) push_bounded(work.untracked, path_after_fields(entry, 1));
+        if (!is_leftover(path_after_fields(entry, 1)))
+          push_bounded(work.untracked, path_after_fields(entry, 1));
         break;
       default:
         break;

@@ -45,13 +45,13 @@ class Search {
  private:
   std::string visit_directory(const fs::path& directory) const {
     std::error_code failure;
-    for (fs::directory_iterator child(root_ / directory, failure); !failure && child != fs::directory_iterator();
-         child.increment(failure)) {
+    for (fs::directory_iterator child(root_ / directory, failure);
+         !failure && child != fs::directory_iterator(); child.increment(failure)) {
       const fs::path name = child->path().filename();
       std::error_code ignored;
       // The listing tells what is a directory: most of a dependency tree is neither that nor an environment file.
-      const bool is_worth_a_look = is_environment_file(name) || child->symlink_status(ignored).type() ==
-                                                                    fs::file_type::directory;
+      const bool is_worth_a_look =
+          is_environment_file(name) || child->symlink_status(ignored).type() == fs::file_type::directory;
       if (!is_worth_a_look) continue;
       std::string denied = visit(directory / name);
       if (!denied.empty()) return denied;
@@ -63,7 +63,8 @@ class Search {
     std::error_code failure;
     const fs::file_type type = fs::status(root_ / file, failure).type();
     if (type == fs::file_type::not_found) return {};  // a dangling link
-    if (type != fs::file_type::regular) return type == fs::file_type::directory ? std::string() : unreadable(file);
+    if (type != fs::file_type::regular)
+      return type == fs::file_type::directory ? std::string() : unreadable(file);
     const auto content = read_file(root_ / file);
     if (!content) return unreadable(file);
     int number = 0;

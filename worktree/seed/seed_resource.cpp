@@ -90,7 +90,8 @@ class SeedResource final : public Resource {
     return path_exists(record_.main_checkout / path) && !path_exists(record_.path / path);
   }
 
-  // Why `path` cannot be copied; empty: it can. The branch, which may be anybody's, says what is a link in the worktree.
+  // Why `path` cannot be copied; empty: it can. The branch, which may be anybody's, says what is a link in the
+  // worktree.
   std::string find_reason(const std::string& path) const {
     const std::string mains = find_obstacle(record_.main_checkout, path);
     if (!mains.empty()) return "in main " + mains;

@@ -36,8 +36,8 @@ struct TreeCopy {
 };
 
 // The copy appears at its place in one step, when it is complete. An existing target is an error.
-// Errors: already_exists; refused (a directory above it is a link: it would lead out of the checkout); not_found (no source); no_space `disk_full`; permission; io. What was copied by
-// then is removed.
+// Errors: already_exists; refused (a directory above it is a link, or no part of this checkout); not_found (no
+// source); no_space `disk_full`; permission; io. What was copied by then is removed.
 Result<CopyReport> copy_tree(const TreeCopy& copy);
 // Removes what a killed copy_tree() with the same parameters has left.
 Result<void> remove_leftover(const TreeCopy& copy);

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "worktree/ports.h"
 #include "worktree/stack/child_environment.h"
+#include "worktree/stack/process_log.h"
 #include "worktree/stack/readiness.h"
 
 namespace hedge::worktree {
@@ -26,6 +27,7 @@ constexpr auto kRecordLimit = std::chrono::seconds(2);  // for the supervisor to
 constexpr auto kKillLimit = std::chrono::seconds(5);
 constexpr std::size_t kMarkBytes = 16;
 constexpr std::size_t kLogTailLines = 5;
+constexpr std::uint64_t kLogTailBytes = 64U << 10;  // in which those lines are looked for
 
 std::string fingerprint_of(const PlannedProcess& process, const Environment& own) {
   std::string text = process.directory.string();
@@ -50,8 +52,7 @@ bool is_ended(const SupervisedProcess* process) {
 }
 
 std::string log_tail(const std::filesystem::path& log) {
-  const auto text = read_file(log);
-  return text ? tail_of(*text, kLogTailLines) : std::string();
+  return tail_of(read_end(log, kLogTailBytes), kLogTailLines);
 }
 
 // Everything that is still alive of a stack: the recorded processes, their sessions, and what carries the

@@ -1,5 +1,6 @@
 #include "worktree/stack/stack_kind.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -50,6 +51,23 @@ bool wants_stack(const PlanInput& input) {
          input.config.stack.runtime != config::StackRuntime::none;
 }
 
+// Where the configuration has the process's command, as "hedge.toml:12:3".
+std::string origin_of_command(const config::ProjectConfig& config, const std::string& process) {
+  const auto& processes = config.stack.processes;
+  const auto index = std::ranges::find(processes, process, &config::ProcessConfig::name) - processes.begin();
+  const std::string key = "stack.processes[" + std::to_string(index) + "].command";
+  const auto found = std::ranges::find(config.effective, key, &config::EffectiveValue::key);
+  return found == config.effective.end() ? std::string(config::kProjectConfigFile) : found->origin;
+}
+
+// What a process is started with can be read by every user of the machine.
+Error secret_in_command(const config::ProjectConfig& config, const std::string& process, const std::string& argument) {
+  return Error(ErrorKind::invalid_input, origin_of_command(config, process) + ": the command of process " + process +
+                                             " would have a secret in its arguments: \"" + printable(argument) + "\"")
+      .with_id("secret_in_command")
+      .with_hint("set it in the process's environment, and let the program read it there");
+}
+
 Result<Json> plan_process(const PlanInput& input, const config::ProcessConfig& process,
                           const Values& values) {
   Values own = values;
@@ -59,7 +77,8 @@ Result<Json> plan_process(const PlanInput& input, const config::ProcessConfig& p
   for (const std::string& argument : process.command) {
     auto expanded = expand_template(argument, own);
     if (!expanded) return std::move(expanded).error().with_context("process " + process.name);
-    argv.push_back(*expanded);
+    if (expanded->has_secret()) return secret_in_command(input.config, process.name, argument);
+    argv.push_back(expanded->literals());
   }
   Json environment = Json::object();
   for (const auto& [name, value] : process.environment) {
@@ -147,15 +166,14 @@ std::vector<ServiceChoice> choices_from(const Json& json) {
 Environment expanded(const Json& variables, const WorktreeRecord& record) {
   Environment out;
   for (const auto& [name, value] : variables.items())
-    out[name] = expand_secrets(value.get<std::string>(), record);
+    out[name] = value.get<ValueText>().reveal(record);
   return out;
 }
 
 ProcessSpec process_from(const Json& json, const WorktreeRecord& record) {
   ProcessSpec process;
   process.name = json.at("name").get<std::string>();
-  for (const Json& argument : json.at("argv"))
-    process.argv.push_back(expand_secrets(argument.get<std::string>(), record));
+  process.argv = json.at("argv").get<std::vector<std::string>>();
   process.directory = (record.path / json.at("directory").get<std::string>()).lexically_normal();
   process.port_variable = json.at("port_variable").get<std::string>();
   process.port = json.at("port").get<std::uint16_t>();

@@ -1,7 +1,6 @@
 #include "worktree/stack/supervisor.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <thread>
 
 #include <fcntl.h>
@@ -13,6 +12,7 @@
 #include "base/file_lock.h"
 #include "base/log.h"
 #include "base/unique_fd.h"
+#include "worktree/stack/process_log.h"
 #include "worktree/stack/process_plan.h"
 #include "worktree/stack/signal_wait.h"
 
@@ -24,22 +24,11 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr auto kLockLimit = std::chrono::seconds(3);   // for the predecessor to let go
 constexpr auto kKillLimit = std::chrono::seconds(5);   // after SIGKILL
 constexpr auto kLook = std::chrono::milliseconds(25);  // how often a group that is ending is looked at
-constexpr auto kIdle = std::chrono::hours(1);          // a wait for signals needs some bound
-constexpr std::uintmax_t kMaxLogBytes = 16U << 20;     // then the log is moved aside, at the next start
+constexpr auto kLogLook = std::chrono::seconds(1);     // how often the sizes of logs are looked at
 constexpr std::initializer_list<int> kSignals{SIGCHLD, SIGTERM, SIGINT, SIGHUP};
 
 int exit_code_of(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
-Result<UniqueFd> open_log(const std::filesystem::path& path) {
-  std::error_code ignored;
-  if (std::filesystem::file_size(path, ignored) > kMaxLogBytes && !ignored) {
-    std::filesystem::rename(path, path.string() + ".1", ignored);
-  }
-  UniqueFd log(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!log) return Error::from_errno(errno, "open " + path.string());
-  return log;
 }
 
 class Supervisor {
@@ -50,7 +39,7 @@ class Supervisor {
     state_.supervisor = find_unreaped(::getpid()).value_or(ProcessIdentity{});
     if (auto changed = adopt_plan(); !changed) return changed;
     while (any_running()) {
-      const int number = wait_for_signal(kSignals, std::chrono::milliseconds(kIdle));
+      const int number = wait_for_signal(kSignals, kLogLook);
       if (number == SIGTERM || number == SIGINT) return stop_all();
       if (number == SIGHUP) {
         if (auto changed = adopt_plan(); !changed) log::error("{}", changed.error().to_string());
@@ -58,12 +47,19 @@ class Supervisor {
       if (reap()) {
         if (auto stored = store_state(files_, state_); !stored) log::error("{}", stored.error().to_string());
       }
+      bound_logs();
     }
     end_descendants();
     return {};
   }
 
  private:
+  void bound_logs() const {
+    for (const PlannedProcess& process : plan_.processes) {
+      if (auto bounded = bound_process_log(process.log); !bounded) log::error("{}", bounded.error().to_string());
+    }
+  }
+
   bool any_running() const {
     return std::any_of(state_.processes.begin(), state_.processes.end(), is_running);
   }
@@ -134,7 +130,7 @@ class Supervisor {
   }
 
   Result<pid_t> spawn(const PlannedProcess& process) const {
-    auto log = open_log(process.log);
+    auto log = open_process_log(process.log);
     if (!log) return log.error();
     const UniqueFd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     CommandLine command;

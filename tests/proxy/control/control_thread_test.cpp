@@ -232,6 +232,11 @@ TEST_F(ControlThreadTest, TheStateDirectoryIsFreeAfterTheEnd) {
   EXPECT_EQ(router::find_control_socket(directory_.path(), "/run/standard.sock"), "/run/standard.sock");
 }
 
+TEST_F(ControlThreadTest, LookingForAnEdgeMakesNoFile) {
+  EXPECT_TRUE(router::require_no_edge(directory_.path(), 0ms));
+  EXPECT_FALSE(std::filesystem::exists(router::edge_lock(directory_.path())));
+}
+
 TEST_F(ControlThreadTest, AStateDirectoryThatCannotBeLockedStopsNothing) {
   options_.state_directory = directory_ / "gone";
   start();

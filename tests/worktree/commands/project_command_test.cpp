@@ -45,6 +45,17 @@ class ProjectCommandTest : public testing::Test {
     EXPECT_TRUE(change) << change.error().to_string();
     return change ? change->action : Action::none;
   }
+  // As the seed step leaves it.
+  void seed(const std::string& path) {
+    ASSERT_TRUE(ensure_directory(worktree() / path));
+    spec_.seeded.push_back(path);
+  }
+  void install_in_main() {
+    ProjectCommandSpec of_main = spec_;
+    of_main.checkout = of_main.place.directory = main();
+    of_main.stamp = spec_.main_stamp;
+    ASSERT_TRUE(ProjectCommand(of_main, current_environment(), runner_, stacks_).converge());
+  }
   std::string runs() const { return read_file(worktree() / "ran").value_or(std::string()); }
 
   test::TemporaryDirectory directory_;
@@ -68,14 +79,45 @@ TEST_F(ProjectCommandTest, InstallRunsOnceUntilALockfileChanges) {
 TEST_F(ProjectCommandTest, DependenciesCopiedFromMainCountAsInstalledWhereTheLockfilesAgree) {
   lock(main(), "1");
   lock(worktree(), "1");
+  seed("deps");
   EXPECT_EQ(presence(), Presence::missing);  // main was never installed through us: who knows what was copied
-  ProjectCommandSpec of_main = spec_;
-  of_main.checkout = of_main.place.directory = main();
-  of_main.stamp = spec_.main_stamp;
-  ASSERT_TRUE(ProjectCommand(of_main, current_environment(), runner_, stacks_).converge());
+  install_in_main();
   EXPECT_EQ(presence(), Presence::present);
   lock(worktree(), "2");
   EXPECT_EQ(presence(), Presence::missing);
+  EXPECT_EQ(runs(), "");
+}
+
+TEST_F(ProjectCommandTest, K07_MainsInstallationCountsOnlyWhereItsResultWasCopied) {
+  lock(main(), "1");
+  lock(worktree(), "1");
+  install_in_main();
+  EXPECT_EQ(presence(), Presence::missing) << "nothing was copied";
+  seed("deps");
+  EXPECT_EQ(presence(), Presence::present);
+  spec_.seeded.emplace_back("more");
+  EXPECT_EQ(presence(), Presence::missing) << "a part of it was not copied";
+  EXPECT_EQ(converge(), Action::updated);
+  EXPECT_EQ(runs(), "ran\n");
+}
+
+TEST_F(ProjectCommandTest, K07_WithoutALockfileMainsInstallationNeverCounts) {
+  seed("deps");
+  install_in_main();
+  EXPECT_EQ(presence(), Presence::missing);
+  EXPECT_EQ(converge(), Action::updated);
+  EXPECT_EQ(presence(), Presence::present);
+}
+
+TEST_F(ProjectCommandTest, WhatWasOnceCopiedStaysInstalledWhenMainRemovesItsOwn) {
+  lock(main(), "1");
+  lock(worktree(), "1");
+  seed("deps");
+  install_in_main();
+  EXPECT_EQ(converge(), Action::none);
+  spec_.seeded.clear();  // as planned from now on
+  ASSERT_TRUE(remove_file(spec_.main_stamp));
+  EXPECT_EQ(presence(), Presence::present);
   EXPECT_EQ(runs(), "");
 }
 

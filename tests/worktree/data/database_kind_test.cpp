@@ -53,7 +53,7 @@ class DatabaseKindTest : public ::testing::Test {
     kind().publish(input(), out);
     return out;
   }
-  std::string outline(const char* name) { return values().at(name); }
+  std::string outline(const char* name) { return values().at(name).outline(); }
   std::vector<ResourceSpec> plan() { return kind().plan(input(), {}).value(); }
 
   test::TemporaryDirectory directory_;
@@ -68,8 +68,8 @@ class DatabaseKindTest : public ::testing::Test {
 
 TEST_F(DatabaseKindTest, sqlite_files_lie_in_the_worktree_where_main_has_its_own) {
   configure(kSqlite);
-  EXPECT_EQ(values().at("database.url"), "sqlite://" + (directory_ / "wt/data/shop.sqlite3").string());
-  EXPECT_EQ(values().at("database.test_url"),
+  EXPECT_EQ(values().at("database.url").outline(), "sqlite://" + (directory_ / "wt/data/shop.sqlite3").string());
+  EXPECT_EQ(values().at("database.test_url").outline(),
             "sqlite://" + (directory_ / "wt/data/shop_test.sqlite3").string());
   const auto made = kind().make(plan().at(0), record_);
   ASSERT_TRUE(made) << made.error().to_string();
@@ -92,23 +92,23 @@ TEST_F(DatabaseKindTest, a_moved_worktree_takes_its_files_along) {
 TEST_F(DatabaseKindTest,
        an_applications_url_names_its_own_role_and_leaves_the_password_to_the_moment_of_use) {
   configure(kPostgres);
-  EXPECT_EQ(values().at("database.url"),
+  EXPECT_EQ(values().at("database.url").outline(),
             "postgresql://shop_login_fix:{secret.postgres}@db.internal:5433/shop_login_fix");
-  EXPECT_EQ(values().at("database.test_url"),
+  EXPECT_EQ(values().at("database.test_url").outline(),
             "postgresql://shop_login_fix:{secret.postgres}@db.internal:5433/shop_login_fix_test");
   EXPECT_EQ(values().at("database.name"), "shop_login_fix");
 }
 
 TEST_F(DatabaseKindTest, the_application_may_see_the_server_at_another_address) {
   configure(std::string(kPostgres) + "app_address = \"postgres:5432\"\n");
-  EXPECT_THAT(values().at("database.url"), HasSubstr("@postgres:5432/"));
+  EXPECT_THAT(values().at("database.url").outline(), HasSubstr("@postgres:5432/"));
 }
 
 TEST_F(DatabaseKindTest, the_administrators_variable_outranks_the_file_and_never_shows) {
   configure(kPostgres);
   environment_["HEDGE_POSTGRES_ADMIN_URL"] = "postgresql://root:topsecret@127.0.0.1:6000/";
-  EXPECT_THAT(values().at("database.url"), HasSubstr("@127.0.0.1:6000/shop_login_fix"));
-  for (const auto& [name, value] : values()) EXPECT_THAT(value, Not(HasSubstr("topsecret"))) << name;
+  EXPECT_THAT(values().at("database.url").outline(), HasSubstr("@127.0.0.1:6000/shop_login_fix"));
+  for (const auto& [name, value] : values()) EXPECT_THAT(value.outline(), Not(HasSubstr("topsecret"))) << name;
   EXPECT_THAT(plan().at(0).parameters, Not(HasSubstr("topsecret")));
   EXPECT_THAT(plan().at(0).parameters, Not(HasSubstr(derive_secret(record_, "postgres"))));
 }
@@ -116,7 +116,7 @@ TEST_F(DatabaseKindTest, the_administrators_variable_outranks_the_file_and_never
 TEST_F(DatabaseKindTest, a_server_on_a_local_socket_gets_a_url_that_says_so) {
   configure(kPostgres);
   environment_["HEDGE_POSTGRES_ADMIN_URL"] = "postgresql:///postgres?host=/run/postgresql";
-  EXPECT_EQ(values().at("database.url"),
+  EXPECT_EQ(values().at("database.url").outline(),
             "postgresql://shop_login_fix:{secret.postgres}@/shop_login_fix?host=/run/postgresql");
 }
 
@@ -143,7 +143,7 @@ TEST_F(DatabaseKindTest, main_keeps_its_own_databases) {
   configure(kPostgres);
   record_.kind = WorktreeKind::main;
   EXPECT_TRUE(plan().empty());
-  EXPECT_EQ(values().at("database.url"), "postgresql://admin@db.internal:5433/shop");
+  EXPECT_EQ(values().at("database.url").outline(), "postgresql://admin@db.internal:5433/shop");
   EXPECT_EQ(values().at("database.test_name"), "shop_test");
 }
 

@@ -24,8 +24,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-bool eventually(const std::function<bool()>& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + 10s;
+bool eventually(const std::function<bool()>& condition, std::chrono::seconds limit = 10s) {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
   while (!condition()) {
     if (std::chrono::steady_clock::now() >= deadline) return false;
     std::this_thread::sleep_for(5ms);
@@ -186,6 +186,13 @@ TEST_F(ProcessStackTest, several_processes_write_logs_of_their_own_that_nobody_e
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
 }
 
+TEST_F(ProcessStackTest, a_log_that_grows_without_end_is_cut_while_its_process_runs) {
+  add_script("chatty", "head -c 17000000 /dev/zero; exec sleep 1000");
+  ASSERT_TRUE(stack().converge());
+  const auto log = spec_.files.log("chatty");
+  EXPECT_TRUE(eventually([&log] { return path_exists(log.string() + ".1") && std::filesystem::file_size(log) < 1000; }, 60s));
+}
+
 TEST_F(ProcessStackTest, K07_a_process_that_never_listens_is_not_ready) {
   add_script("web", "exec sleep 600").port = free_port();
   spec_.processes[0].ready_limit = 300ms;
@@ -200,7 +207,7 @@ TEST_F(ProcessStackTest, K07_a_process_that_answers_with_errors_is_not_ready) {
   spec_.processes[0].port = free_port();
   spec_.processes[0].port_variable = "PORT";
   spec_.processes[0].ready_path = "/";
-  spec_.processes[0].ready_limit = 2s;
+  spec_.processes[0].ready_limit = 8s;
   const auto change = stack().converge();
   ASSERT_FALSE(change);
   EXPECT_EQ(change.error().id(), "process_not_ready");

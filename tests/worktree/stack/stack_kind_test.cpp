@@ -54,7 +54,7 @@ class StackKindTest : public ::testing::Test {
     record_.path = "/home/dev/shop.login-fix";
     record_.secret = "0123";
     observed_.ports = {{"web", 21500}};
-    values_ = {{"app.slug", "login-fix"}, {"token", "{secret.token}"}};
+    values_ = {{"app.slug", "login-fix"}, {"token", ValueText::secret("token")}};
   }
   void configure(const char* text) {
     auto config = config::parse_project_config(text);
@@ -65,7 +65,7 @@ class StackKindTest : public ::testing::Test {
   std::string upstream() const {
     Values values;
     kind_.publish(input(), values);
-    return values.contains("stack.upstream") ? values.at("stack.upstream") : "none";
+    return values.contains("stack.upstream") ? values.at("stack.upstream").outline() : "none";
   }
   std::vector<ResourceSpec> plan() const {
     auto steps = kind_.plan(input(), values_);
@@ -111,7 +111,7 @@ TEST_F(StackKindTest, a_step_holds_no_secret_and_becomes_a_stack_again) {
   configure(kProcesses);
   const auto steps = plan();
   ASSERT_EQ(steps.size(), 1U);
-  EXPECT_THAT(steps[0].parameters, HasSubstr("{secret.token}"));
+  EXPECT_THAT(steps[0].parameters, HasSubstr(R"({"secret":"token"})"));
   EXPECT_THAT(steps[0].parameters, Not(HasSubstr(derive_secret(record_, "token"))));
   EXPECT_THAT(steps[0].parameters, HasSubstr("21500"));
   const auto made = kind_.make(steps[0], record_);
@@ -124,6 +124,19 @@ TEST_F(StackKindTest, a_step_holds_no_secret_and_becomes_a_stack_again) {
   EXPECT_EQ(status->at(1).port, 21500);
   EXPECT_EQ(status->at(1).state, ServiceState::absent);
   EXPECT_EQ(status->at(1).log, "/state/stacks/01JDQ0000000000000000ALPHA/web.log");
+}
+
+TEST_F(StackKindTest, a_command_that_would_show_a_secret_is_refused_with_its_place) {
+  for (const char* argument : {"{secret.token}", "--token={token}"}) {
+    configure((std::string("[app]\nname = \"shop\"\n[stack]\nruntime = \"process\"\n[[stack.processes]]\nname = \"web\"\n") +
+               "command = [\"serve\", \"" + argument + "\"]\n")
+                  .c_str());
+    const auto steps = kind_.plan(input(), values_);
+    ASSERT_FALSE(steps) << argument;
+    EXPECT_EQ(steps.error().id(), "secret_in_command");
+    EXPECT_THAT(steps.error().to_string(), HasSubstr("hedge.toml:7:11: "));
+    EXPECT_THAT(steps.error().to_string(), HasSubstr(argument));
+  }
 }
 
 TEST_F(StackKindTest, the_same_input_gives_the_same_step) {

@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import quote, urlsplit, urlunsplit
 
 ENV_FILE = ".env.hedge"
 
@@ -59,8 +59,8 @@ def load(directory: Path, environment: dict[str, str] | None = None) -> Settings
         branch=values.get("HEDGE_BRANCH", ""),
         nonce=values.get("HEDGE_NONCE", ""),
         public_url=values.get("HEDGE_URL", ""),
-        database_url=values.get("DATABASE_URL") or f"sqlite://{directory.resolve()}/data/shop.sqlite3",
-        test_database_url=values.get("TEST_DATABASE_URL") or f"sqlite://{directory.resolve()}/data/shop_test.sqlite3",
+        database_url=values.get("DATABASE_URL") or f"sqlite://{quote(str(directory.resolve()))}/data/shop.sqlite3",
+        test_database_url=values.get("TEST_DATABASE_URL") or f"sqlite://{quote(str(directory.resolve()))}/data/shop_test.sqlite3",
         session_cookie=values.get("SESSION_COOKIE") or f"{app}_session",
         host=values.get("HOST") or "127.0.0.1",
         port=int(values.get("PORT") or 8000),

@@ -2,6 +2,7 @@
 
 import unittest
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from shop import settings as environment
 from shop.store import Store
@@ -24,6 +25,10 @@ class StoreTest(unittest.TestCase):
         text = "'); DROP TABLE notes; --"
         self.store.add(text, "here")
         self.assertIn(text, [note.text for note in self.store.notes()])
+
+    def test_without_an_environment_the_database_is_in_the_directory_whatever_its_name(self):
+        url = environment.load(Path("/srv/c#1 50%41?"), {}).database_url
+        self.assertEqual(unquote(urlsplit(url).path), "/srv/c#1 50%41?/data/shop.sqlite3")
 
 
 if __name__ == "__main__":
