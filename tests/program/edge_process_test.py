@@ -64,8 +64,11 @@ class Descriptors(ProgramWorld):
             # Each needs a descriptor for a connection to the upstream, now and then.
             self.assertEqual(inside.request("alpha.localhost").status, 200)
         self.assertEqual(self.json("edge", "status")["workers"], 1, "the control socket answers")
-        self.hedge.run("route", "add", "beta.localhost", str(self.app.port))
-        self.assertEqual(inside.request("beta.localhost").status, 200, "an upstream that had no connection yet")
+        other = SmallApp()
+        self.addCleanup(other.close)
+        self.hedge.run("route", "add", "beta.localhost", str(other.port))
+        # The worker may take up the route just after the command has ended.
+        bounded_wait.until(lambda: inside.request("beta.localhost").status == 200, 20, "an upstream without a connection yet is reached")
         for one in crowd:
             one.close()
         bounded_wait.until(lambda: self.hedge.get("alpha.localhost").status == 200, 20, "who comes later is served")
