@@ -57,6 +57,8 @@ void declare_edge_options(CLI::App& verb, EdgeOptions& options) {
   verb.add_option("--workers", options.workers, "threads that serve requests")
       ->type_name("N")
       ->check(CLI::Range(std::uint32_t{1}, kMostWorkers));
+  verb.add_flag("--takeover", options.takeover,
+                "take the place of the edge that runs, without a refused connection");
 }
 
 Result<router::EdgeSettings> load_settings(const EdgeOptions& options, Services& services) {
@@ -96,6 +98,7 @@ std::vector<std::string> as_arguments(const EdgeOptions& options, Services& serv
   for (const std::string& address : options.https) add("--https", address);
   if (!options.control.empty()) add("--control", absolute(options.control));
   if (options.workers) add("--workers", std::to_string(*options.workers));
+  if (options.takeover) arguments.emplace_back("--takeover");
   return arguments;
 }
 

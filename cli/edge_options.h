@@ -22,6 +22,7 @@ struct EdgeOptions {
   std::vector<std::string> https;  // --https, repeatable; "off": none
   std::string control;             // --control
   std::optional<std::uint32_t> workers;
+  bool takeover = false;  // --takeover
 };
 
 void declare_edge_options(CLI::App& verb, EdgeOptions& options);

@@ -62,6 +62,10 @@ Result<pid_t> spawn_edge(const EdgeLaunch& launch, int log) {
   CommandLine command;
   command.argv = launch.argv;
   command.directory = "/";  // an edge must not keep a worktree's directory busy
+  // A service manager of the caller's is not this edge's.
+  command.environment = current_environment();
+  for (const char* name : {"NOTIFY_SOCKET", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"})
+    command.environment->erase(name);
   // Under sudo the edge binds its ports as root and gives root up itself.
   const config::RootAgain root;
   return spawn_child(command, ChildStreams{null.get(), log, log}, SessionMode::own);

@@ -8,6 +8,8 @@ namespace {
 using enum ExitCode;
 
 constexpr auto kRows = std::to_array<ErrorEntry>({
+    {"activation_invalid", "A descriptor that the service manager passed on is no listening TCP socket.",
+     "In the socket unit, ListenStream= must be an address and a port.", "", failed},
     {"app_foreign_nonce", "Something answers on the worktree's hostname, but it was not started for this worktree.",
      "Stop what listens on the worktree's port, or start its stack again.", "hedge up", incomplete},
     {"app_not_listening", "The stack runs, but nothing answers on the application's port.",
@@ -228,6 +230,8 @@ constexpr auto kRows = std::to_array<ErrorEntry>({
     {"state_newer", "A newer version of Hedge has written the state.", "Use that version.", "", unreadable},
     {"state_unreadable", "Stored state cannot be read. It is neither changed nor taken for empty.",
      "Look at the path that is named; choose another place with --state-dir.", "", unreadable},
+    {"takeover_refused", "The running edge does not hand its ports over.",
+     "Read its reason; an edge of systemd is restarted by it.", "hedge edge stop", failed},
     {"template_unknown", "A placeholder in hedge.toml has no value.",
      "Use one of those that the message lists; a literal brace is doubled.", "", usage},
     {"timed_out", "Something did not happen within its bound.", "Run the command again when the machine is less busy.", "", failed},

@@ -63,14 +63,18 @@ Task<bool> DownstreamConnection::shake_hands() {
   socket_->clear_deadline();
   tls_->set_deadline(worker_.settings().limits.handshake);
   const IoResult done = co_await tls_->handshake();
-  if (done.ok()) co_return true;
+  WorkerStats& stats = worker_.mutable_stats();
+  if (done.ok()) {
+    stats.handshakes_done.add();
+    co_return true;
+  }
   const unsigned long reason = ERR_peek_error();
-  worker_.mutable_stats().handshakes_failed.add();
   std::string detail = handshake_detail(reason);  // before anything else asks OpenSSL
   const std::string unpermitted = tls_->unpermitted_name();
   const HandshakeFailure failure =
       blame_constraints(classify_handshake_failure(done, reason), unpermitted.empty());
   if (failure == HandshakeFailure::name_not_permitted) detail = unpermitted;
+  stats.handshakes_failed[static_cast<std::size_t>(failure)].add();
   worker_.handshake_log().failed(failure, socket_->identity().peer_ip, detail);
   co_return false;
 }
@@ -78,11 +82,11 @@ Task<bool> DownstreamConnection::shake_hands() {
 void DownstreamConnection::begin_idle() {
   idle_ = true;
   stream_->set_deadline(idle_limit(worker_.settings().limits.idle_keep_alive));
-  if (worker_.draining() && had_request_) stream_->cancel();
+  if (worker_.draining() && had_request_ && !worker_.has_successor()) stream_->cancel();
 }
 
 std::chrono::milliseconds DownstreamConnection::idle_limit(std::chrono::milliseconds usual) const {
-  if (!worker_.draining()) return usual;
+  if (!worker_.draining() || worker_.has_successor()) return usual;
   return std::min(usual, worker_.settings().limits.drain_first_request);
 }
 

@@ -36,6 +36,9 @@ struct EdgeSettings {
   bool narrow_cookies = true;
   bool upstream_verify = true;  // certificates of https upstreams
   std::string upstream_ca;      // a PEM file with their roots; empty: the system's
+  // Open connections of clients over all workers; further ones wait in the queue, so that there are
+  // descriptors left for upstreams. 0: no limit.
+  std::uint64_t most_connections = 0;
   std::uint16_t https_port = 0;  // where plain requests on a TLS port are sent; 0: no TLS listener
 };
 

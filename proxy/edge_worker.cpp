@@ -34,15 +34,16 @@ Result<std::unique_ptr<EdgeWorker>> EdgeWorker::create(WorkerShared shared,
 
 EdgeWorker::EdgeWorker(WorkerShared shared, std::unique_ptr<Reactor> reactor)
     : shared_(shared),
+      settings_(*shared.settings),
       reactor_(std::move(reactor)),
       routes_(router::RouteTable::build({})),
-      resolver_(std::make_unique<Resolver>(*reactor_, *shared.settings, shared.docker, stats_)),
-      connector_(std::make_unique<Connector>(*reactor_, *shared.settings, stats_)),
-      upstream_tls_(*shared.settings, *reactor_, buffers_.scratch()),
+      resolver_(std::make_unique<Resolver>(*reactor_, settings_, shared.docker, stats_)),
+      connector_(std::make_unique<Connector>(*reactor_, settings_, stats_)),
+      upstream_tls_(settings_, *reactor_, buffers_.scratch()),
       upstreams_(std::make_unique<UpstreamPools>(*reactor_, *resolver_, *connector_,
-                                                 shared.settings->limits.upstream_idle)),
+                                                 settings_.limits.upstream_idle)),
       http2_upstreams_(
-          std::make_unique<http::Http2Upstreams>(*upstreams_, *reactor_, buffers_, shared.settings->limits)),
+          std::make_unique<http::Http2Upstreams>(*upstreams_, *reactor_, buffers_, settings_.limits)),
       handshake_routes_{&routes_} {
   upstreams_->use_tls(upstream_tls_);
   reactor_->set_on_sweep([this] { sweep(); });
@@ -52,7 +53,7 @@ EdgeWorker::~EdgeWorker() = default;
 
 Result<void> EdgeWorker::listen(std::vector<ListeningSocket> sockets) {
   for (ListeningSocket& socket : sockets) {
-    auto listener = std::make_unique<Listener>(*this, std::move(socket.fd), socket.kind);
+    auto listener = std::make_unique<Listener>(*this, std::move(socket));
     if (Result<void> started = listener->start(); !started) return started;
     listeners_.push_back(std::move(listener));
   }
@@ -78,7 +79,10 @@ void EdgeWorker::join() {
 }
 
 void EdgeWorker::publish(std::shared_ptr<const router::RouteTable> table) {
-  reactor_->post([this, table = std::move(table)] { routes_ = table; });
+  reactor_->post([this, table = std::move(table)] {
+    routes_ = table;
+    has_new_routes_ = true;
+  });
 }
 
 void EdgeWorker::identity_gone(std::string identity) {
@@ -93,6 +97,58 @@ void EdgeWorker::drain() {
   reactor_->post([this] { begin_drain(); });
 }
 
+void EdgeWorker::drain_for_successor() {
+  reactor_->post([this] { begin_drain_for_successor(); });
+}
+
+void EdgeWorker::change_settings(EdgeSettings settings) {
+  reactor_->post([this, settings = std::move(settings)] { settings_ = settings; });
+}
+
+void EdgeWorker::add_listeners(std::vector<ListeningSocket> sockets) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (ListeningSocket& socket : sockets) arrived_.push_back(std::move(socket));
+  }
+  reactor_->post([this] { take_arrived_sockets(); });
+}
+
+void EdgeWorker::take_arrived_sockets() {
+  std::vector<ListeningSocket> sockets;
+  {
+    const std::lock_guard lock(mutex_);
+    sockets.swap(arrived_);
+  }
+  if (draining_) return;
+  if (Result<void> started = listen(std::move(sockets)); !started)
+    log::error("an added address is not served by every worker: {}", started.error().to_string());
+}
+
+void EdgeWorker::remove_listeners(std::uint32_t address) {
+  reactor_->post([this, address] {
+    for (const std::unique_ptr<Listener>& listener : listeners_) {
+      if (listener->address() == address) listener->accept_waiting();
+    }
+    std::erase_if(listeners_, [address](const auto& listener) { return listener->address() == address; });
+  });
+}
+
+void EdgeWorker::pause_accepting(std::uint32_t number) {
+  reactor_->post([this, number] {
+    for (const std::unique_ptr<Listener>& listener : listeners_) listener->pause();
+    last_pause_.store(number, std::memory_order_release);
+  });
+}
+
+void EdgeWorker::resume_accepting() {
+  reactor_->post([this] {
+    for (const std::unique_ptr<Listener>& listener : listeners_) {
+      if (Result<void> started = listener->start(); !started)
+        log::error("a listener does not go on: {}", started.error().to_string());
+    }
+  });
+}
+
 void EdgeWorker::take(UniqueFd client, ListenerKind listener) {
   Result<std::unique_ptr<SocketStream>> stream = SocketStream::accepted(*reactor_, std::move(client));
   if (!stream) {
@@ -100,6 +156,11 @@ void EdgeWorker::take(UniqueFd client, ListenerKind listener) {
     return;
   }
   connections_.spawn(serve(std::move(stream).value(), listener));
+}
+
+bool EdgeWorker::is_full() const noexcept {
+  return settings_.most_connections != 0 && shared_.connections != nullptr &&
+         shared_.connections->load(std::memory_order_relaxed) >= settings_.most_connections;
 }
 
 Task<void> EdgeWorker::serve(std::unique_ptr<SocketStream> client, ListenerKind listener) {
@@ -111,6 +172,7 @@ Task<void> EdgeWorker::serve(std::unique_ptr<SocketStream> client, ListenerKind 
 void EdgeWorker::enter(DownstreamConnection& connection) {
   connection.position = open_.size();
   open_.push_back(&connection);
+  if (shared_.connections != nullptr) shared_.connections->fetch_add(1, std::memory_order_relaxed);
   stats_.connections_open.add();
   stats_.connections_total.add();
 }
@@ -119,6 +181,7 @@ void EdgeWorker::leave(DownstreamConnection& connection) noexcept {
   open_.back()->position = connection.position;
   open_[connection.position] = open_.back();
   open_.pop_back();
+  if (shared_.connections != nullptr) shared_.connections->fetch_sub(1, std::memory_order_relaxed);
   stats_.connections_open.subtract();
 }
 
@@ -126,6 +189,7 @@ void EdgeWorker::sweep() {
   http2_upstreams_->sweep();
   upstreams_->sweep();
   resolver_->sweep();
+  if (std::exchange(has_new_routes_, false)) traffic_.forget_absent(*routes_);
   // Past the drain's limit whatever still waits is told so, at each sweep, until everything has ended.
   if (drain_is_late_) reactor_->deadlines().expire_all();
 }
@@ -135,6 +199,16 @@ void EdgeWorker::begin_drain() {
   for (DownstreamConnection* connection : open_) connection->begin_drain();
   // Clients in the queue believe that they are connected; each gets one answer.
   for (const std::unique_ptr<Listener>& listener : listeners_) listener->accept_waiting();
+  finish_connections();
+}
+
+void EdgeWorker::begin_drain_for_successor() {
+  if (std::exchange(draining_, true)) return;
+  has_successor_ = true;
+  finish_connections();
+}
+
+void EdgeWorker::finish_connections() {
   listeners_.clear();
   upstreams_->close_idle();
   drain_.spawn(finish_drain());

@@ -8,12 +8,11 @@
 
 #include "base/text.h"
 #include "proxy/http/message.h"
+#include "proxy/pages/html_page.h"
+#include "proxy/pages/next_step.h"
 
 namespace hedge::proxy {
 namespace {
-
-// More names than that help nobody.
-constexpr std::size_t kMostHostsShown = 50;
 
 // The weight of one Accept element in thousandths (RFC 9110, section 12.4.2).
 int weight(std::string_view parameters) {
@@ -28,36 +27,35 @@ int weight(std::string_view parameters) {
   return 1000;
 }
 
-void append_row(std::string& out, std::string_view name, std::string_view value) {
-  if (value.empty()) return;
-  out.append("<dt>").append(name).append("</dt><dd>").append(escape_html(value)).append("</dd>\n");
+// The colour of the page says whose matter it is.
+std::string_view tone_of(const ProxyError& error) {
+  if (error.reason == ProxyReason::stack_starting) return "wait";
+  return error.side() == ProxySide::downstream ? "ask" : "fault";
 }
 
-constexpr std::string_view kStyle = R"(:root{color-scheme:light dark}
-body{font:16px/1.55 system-ui,sans-serif;margin:0;background:#f6f7f4;color:#23301f}
-main{max-width:42rem;margin:10vh auto;padding:2rem 2.2rem;background:#fff;border-radius:14px;box-shadow:0 1px 3px #0002}
-h1{font-size:1.35rem;margin:.2rem 0 1rem}
-.id{font:13px ui-monospace,monospace;color:#5b6b54}
-dl{display:grid;grid-template-columns:max-content 1fr;gap:.3rem 1.2rem;margin:1.4rem 0}
-dt{color:#5b6b54}dd{margin:0;overflow-wrap:anywhere}
-pre{background:#eef2ea;border-radius:8px;padding:.8rem 1rem;overflow-x:auto;white-space:pre-wrap}
-ul{padding-left:1.2rem}a{color:#2f6b2a}
-@media(prefers-color-scheme:dark){body{background:#12170f;color:#dfe6da}main{background:#1b2217;box-shadow:none}
-.id,dt{color:#9bab92}pre{background:#262f21}a{color:#9ccf8f}}
-)";
+// Our texts are lower case and without a full stop, as errors are; a page has sentences.
+std::string sentence(std::string_view text) {
+  std::string out(trim(text));
+  if (out.empty()) return out;
+  if (out.front() >= 'a' && out.front() <= 'z') out.front() = static_cast<char>(out.front() - 'a' + 'A');
+  if (std::string_view(".!?`)").find(out.back()) == std::string_view::npos) out.push_back('.');
+  return out;
+}
 
-void append_known_hosts(std::string& out, const ErrorReport& report) {
+void append_hosts(HtmlPage& page, const ErrorReport& report) {
   if (report.known_hosts.empty()) return;
-  out.append("<p>This edge serves:</p>\n<ul>\n");
-  for (std::size_t i = 0; i < report.known_hosts.size() && i < kMostHostsShown; ++i) {
-    const std::string host = escape_html(report.known_hosts[i]);
-    out.append("<li><a href=\"//").append(host).append("/\">").append(host).append("</a></li>\n");
+  page.raw("<section><h2>This edge serves</h2><ul>");
+  const std::string port = report.port == 0 ? std::string() : ":" + std::to_string(report.port);
+  std::size_t shown = 0;
+  for (const std::string_view host : report.known_hosts) {
+    if (!page.has_room_for(2 * host.size() + 200)) break;
+    page.raw("<li><a href=\"//").text(host, 260).raw(port).raw("/\">").text(host, 260).raw("</a></li>");
+    ++shown;
   }
-  out.append("</ul>\n");
-  if (report.known_hosts.size() > kMostHostsShown)
-    out.append("<p>and ")
-        .append(std::to_string(report.known_hosts.size() - kMostHostsShown))
-        .append(" more.</p>\n");
+  page.raw("</ul>");
+  const std::size_t total = std::max(report.known_hosts_total, report.known_hosts.size());
+  if (total > shown) page.raw("<p>and ").number(total - shown).raw(" more: <code>hedge route ls</code></p>");
+  page.raw("</section>\n");
 }
 
 }  // namespace
@@ -79,34 +77,8 @@ bool prefers_html(std::string_view accept) {
   return html > 0 && html >= json;
 }
 
-std::string next_step(const ErrorReport& report) {
-  if (!report.error.fix.empty()) return report.error.fix;
-  const bool owned = !report.worktree.empty();
-  switch (report.error.reason) {
-    case ProxyReason::route_unknown:
-      return "hedge route ls";
-    case ProxyReason::stack_starting:
-      return "hedge list";
-    case ProxyReason::container_stopped:
-      if (owned) return "hedge up " + std::string(report.worktree);
-      break;
-    case ProxyReason::upstream_unresolved:
-      // Either the worktree is there and its stack is down, or the route is stale.
-      return owned ? "hedge up " + std::string(report.worktree) + "   (or, if it is gone: hedge gc)"
-                   : "hedge route rm " + printable(report.host);
-    case ProxyReason::upstream_refused:
-    case ProxyReason::upstream_closed:
-    case ProxyReason::upstream_bad_response:
-    case ProxyReason::upstream_timeout:
-      if (owned) return "hedge verify";
-      break;
-    default:
-      break;
-  }
-  return "hedge explain " + std::string(report.error.id());
-}
-
 std::string render_problem_json(const ErrorReport& report) {
+  const NextStep step = next_step(report);
   nlohmann::ordered_json problem;
   problem["type"] = "urn:hedge:error:" + std::string(report.error.id());
   problem["title"] = std::string(facts(report.error.reason).title);
@@ -116,47 +88,40 @@ std::string render_problem_json(const ErrorReport& report) {
   problem["host"] = std::string(report.host);
   if (!report.worktree.empty()) problem["worktree"] = std::string(report.worktree);
   if (!report.upstream.empty()) problem["upstream"] = std::string(report.upstream);
-  problem["next"] = next_step(report);
+  problem["next"] = step.command;
+  if (!step.advice.empty()) problem["advice"] = step.advice;
   if (!report.request_id.empty()) problem["request_id"] = std::string(report.request_id);
   if (!report.known_hosts.empty()) {
     auto& hosts = problem["known_hosts"] = nlohmann::ordered_json::array();
     for (const std::string_view host : report.known_hosts) hosts.push_back(std::string(host));
+    problem["known_hosts_total"] = std::max(report.known_hosts_total, report.known_hosts.size());
   }
   // A hostile Host field need not be UTF-8; dump() would throw.
   return problem.dump(2, ' ', true, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 std::string render_error_html(const ErrorReport& report) {
-  const std::string_view title = facts(report.error.reason).title;
-  std::string out;
-  out.reserve(4096);
-  out.append("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n");
-  out.append("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n");
-  if (report.retry_after_seconds > 0) {
-    out.append("<meta http-equiv=\"refresh\" content=\"");
-    out.append(std::to_string(report.retry_after_seconds)).append("\">\n");
-  }
-  out.append("<title>")
-      .append(title)
-      .append("</title>\n<style>")
-      .append(kStyle)
-      .append("</style></head>\n<body><main>\n");
-  out.append("<div class=\"id\">").append(std::to_string(report.error.status())).append(" · ");
-  out.append(report.error.id()).append("</div>\n<h1>").append(title).append("</h1>\n");
-  if (!report.error.detail.empty())
-    out.append("<p>").append(escape_html(report.error.detail)).append("</p>\n");
-  out.append("<dl>\n");
-  append_row(out, "Host", report.host);
-  append_row(out, "Worktree", report.worktree);
-  append_row(out, "Upstream", report.upstream);
-  append_row(out, "Request", report.request_id);
-  out.append("</dl>\n<p>What to do next:</p>\n<pre>")
-      .append(escape_html(next_step(report)))
-      .append("</pre>\n");
-  append_known_hosts(out, report);
-  if (report.retry_after_seconds > 0) out.append("<p>This page looks again by itself.</p>\n");
-  out.append("</main></body></html>\n");
-  return out;
+  const NextStep step = next_step(report);
+  HtmlPage page(facts(report.error.reason).title, report.retry_after_seconds, kMostPageBytes);
+  page.raw("<main class=").raw(tone_of(report.error)).raw("><p class=id><b>").number(report.error.status());
+  page.raw("</b>").text(report.error.id(), 60).raw("</p>\n<h1>");
+  page.text(facts(report.error.reason).title, 120).raw("</h1>\n");
+  page.paragraph(sentence(report.error.detail), 900);
+  if (report.retry_after_seconds > 0)
+    page.raw("<p class=again>Looking again every ")
+        .number(static_cast<std::size_t>(report.retry_after_seconds))
+        .raw(" seconds.</p>\n");
+  page.command(step.command, 400);
+  page.paragraph(sentence(step.advice), 600);
+  page.raw("<dl>\n");
+  page.row("Host", report.host, 300);
+  page.row("Worktree", report.worktree, 200);
+  page.row("Upstream", report.upstream, 400);
+  page.row("Request", report.request_id, 130);
+  page.raw("</dl>\n");
+  append_hosts(page, report);
+  page.raw("</main>\n<footer>Answered by the Hedge edge, not by the application.</footer>");
+  return page.take();
 }
 
 }  // namespace hedge::proxy

@@ -2,6 +2,8 @@
 // say what happened, to which worktree and container, and the exact next command.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,14 +12,21 @@
 
 namespace hedge::proxy {
 
+// A page is never larger, whatever stands in it.
+inline constexpr std::size_t kMostPageBytes = 8192;
+// Hosts that are named to a peer that may know them, at most; a page has room for fewer.
+inline constexpr std::size_t kMostHostsTold = 100;
+
 struct ErrorReport {
   ProxyError error;
   std::string_view host;      // of the request, as received; may be hostile
   std::string_view worktree;  // empty: a hand-made route, or none
   std::string_view upstream;  // as the route spells it; empty without a route
   std::string_view request_id;
-  std::vector<std::string_view> known_hosts;  // only for a peer that may know them
-  int retry_after_seconds = 0;                // 0: no such field; else the page reloads itself
+  std::vector<std::string_view> known_hosts;  // only for a peer that may know them; at most kMostHostsTold
+  std::size_t known_hosts_total = 0;
+  std::uint16_t port = 0;  // as the request's authority gave it, for links to the known hosts; 0: none
+  int retry_after_seconds = 0;  // 0: no such field; else the page reloads itself
 };
 
 // True if the Accept field prefers text/html to JSON. Only an explicit text/html or application/xhtml+xml
@@ -26,10 +35,7 @@ bool prefers_html(std::string_view accept);
 
 // RFC 9457.
 std::string render_problem_json(const ErrorReport& report);
-// Self-contained: no script, no other resource. Everything from outside is escaped.
+// Self-contained: no script, no other resource. Everything from outside is escaped and bounded.
 std::string render_error_html(const ErrorReport& report);
-
-// The next command for a reason where the error itself has none.
-std::string next_step(const ErrorReport& report);
 
 }  // namespace hedge::proxy

@@ -33,6 +33,11 @@ bool wants_h2c(const http::RequestHead& request) {
   return found;
 }
 
+// Open pages reconnect their WebSockets and event streams again and again, whether or not somebody is there.
+bool is_made_by_itself(const http::RequestHead& request) {
+  return !request.upgrade.empty() || request.first(FieldId::accept) == "text/event-stream";
+}
+
 // A length of zero is what some clients send with everything.
 bool has_body(const http::RequestHead& request) {
   return request.body.framing == http::Framing::chunked || request.body.length > 0;
@@ -41,7 +46,11 @@ bool has_body(const http::RequestHead& request) {
 }  // namespace
 
 Forwarding::Forwarding(http::Exchange& exchange, const ForwardContext& context)
-    : exchange_(exchange), worker_(context.worker), state_(context.state), trusted_(context.trusted) {}
+    : exchange_(exchange),
+      worker_(context.worker),
+      state_(context.state),
+      trusted_(context.trusted),
+      meter_(worker_.traffic(), state_.record, start_) {}
 
 Task<void> forward(http::Exchange& exchange, const ForwardContext& context) {
   Forwarding forwarding(exchange, context);
@@ -80,6 +89,7 @@ Forwarding::Failure Forwarding::choose_route() {
   if (route_ == nullptr)
     return ProxyError{ProxyReason::route_unknown, "no route for \"" + printable(authority_->host) + "\"", {}};
   state_.record.worktree = route_->worktree;
+  meter_.routed(*route_, is_made_by_itself(request));
   if (count_own_hops(request) > kMaxOwnHops) return loop_error();
   if (route_->state == router::RouteState::starting)
     return ProxyError{ProxyReason::stack_starting, "the worktree's services are being started", {}};
@@ -365,7 +375,11 @@ Task<void> Forwarding::answer(ProxyError error) {
   }
   if (report.error.reason == ProxyReason::stack_starting) report.retry_after_seconds = 2;
   if (report.error.reason == ProxyReason::route_unknown && may_list_hosts()) {
-    for (const router::Route& route : table_->routes()) report.known_hosts.push_back(route.host);
+    const auto& routes = table_->routes();
+    for (std::size_t i = 0; i < routes.size() && i < kMostHostsTold; ++i)
+      report.known_hosts.push_back(routes[i].host);
+    report.known_hosts_total = routes.size();
+    report.port = authority_->port.value_or(0);
   }
   static_cast<void>(co_await answer_with_error(exchange_, state_, report));
 }

@@ -72,6 +72,7 @@ Task<void> Forwarding::tunnel() {
     state_.record.error_id = facts(ProxyReason::client_gone).id;
     co_return;
   }
+  meter_.tunnel_opened();
   const OpenTunnel open(worker_.mutable_stats().tunnels_open);
   const TunnelEnd client_end{client.stream, client.early};
   const TunnelEnd upstream_end{&call_->stream(), call_->leftover()};

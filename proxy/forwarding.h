@@ -9,6 +9,7 @@
 #include "proxy/forwarder.h"
 #include "proxy/http/http1_client.h"
 #include "proxy/http2/http2_call.h"
+#include "proxy/metrics/metered_request.h"
 #include "proxy/upstream/upstream_pools.h"
 #include "router/host_pattern.h"
 #include "router/route_table.h"
@@ -74,6 +75,7 @@ class Forwarding {
   http::BodyChunk first_chunk_;  // what of the body had come with the head
   std::size_t sent_bytes_ = 0;   // by the last attempt
   int attempts_ = 0;
+  MeteredRequest meter_;
 
   TaskGroup uploads_;
   bool uploading_ = false;                    // upload() was spawned

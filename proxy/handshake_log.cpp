@@ -57,6 +57,22 @@ HandshakeFailure classify_handshake_failure(const IoResult& result, unsigned lon
   return HandshakeFailure::other;
 }
 
+std::string_view label_of(HandshakeFailure failure) {
+  // In the order of the enum.
+  static constexpr std::array<std::string_view, kHandshakeFailures> kLabels = {"unknown_authority",
+                                                                               "bad_certificate",
+                                                                               "unknown_name",
+                                                                               "no_certificate_made",
+                                                                               "name_not_permitted",
+                                                                               "no_certificate",
+                                                                               "no_common_version",
+                                                                               "not_tls",
+                                                                               "timed_out",
+                                                                               "peer_gone",
+                                                                               "other"};
+  return kLabels[static_cast<std::size_t>(failure)];
+}
+
 HandshakeFailure blame_constraints(HandshakeFailure failure, bool is_name_permitted) {
   const bool is_refusal =
       failure == HandshakeFailure::unknown_authority || failure == HandshakeFailure::bad_certificate;

@@ -13,9 +13,9 @@
 namespace hedge::proxy {
 
 enum class HandshakeFailure : std::uint8_t {
-  unknown_authority,  // the client does not trust our CA
-  bad_certificate,    // the client does not accept the certificate for another reason
-  unknown_name,       // no route and no suffix of ours covers the name
+  unknown_authority,    // the client does not trust our CA
+  bad_certificate,      // the client does not accept the certificate for another reason
+  unknown_name,         // no route and no suffix of ours covers the name
   no_certificate_made,  // ours: the CA is missing, unreadable or not valid now
   name_not_permitted,   // ours: the CA's name constraints do not cover the route's host
   no_certificate,       // none that the client can use
@@ -34,6 +34,8 @@ HandshakeFailure classify_handshake_failure(const IoResult& result, unsigned lon
 HandshakeFailure blame_constraints(HandshakeFailure failure, bool is_name_permitted);
 // The reason in words: what we said ourselves, else OpenSSL's. Of the error that is the oldest now; empty for 0.
 std::string handshake_detail(unsigned long openssl_error);
+// Its name in metrics, snake_case.
+std::string_view label_of(HandshakeFailure failure);
 // What happened and what to do about it, for the log.
 std::string_view describe(HandshakeFailure failure);
 

@@ -26,8 +26,12 @@ bool is_shortage(int error) {
 
 }  // namespace
 
-Listener::Listener(EdgeWorker& worker, UniqueFd socket, ListenerKind kind)
-    : worker_(worker), socket_(std::move(socket)), kind_(kind), back_off_(worker.reactor(), this, &resume) {}
+Listener::Listener(EdgeWorker& worker, ListeningSocket socket)
+    : worker_(worker),
+      socket_(std::move(socket.fd)),
+      kind_(socket.kind),
+      address_(socket.address),
+      back_off_(worker.reactor(), this, &resume) {}
 
 Listener::~Listener() {
   worker_.reactor().remove(socket_.get(), *this);
@@ -35,6 +39,11 @@ Listener::~Listener() {
 
 Result<void> Listener::start() {
   return worker_.reactor().add(socket_.get(), *this, EPOLLIN);
+}
+
+void Listener::pause() {
+  back_off_.stop();
+  worker_.reactor().remove(socket_.get(), *this);
 }
 
 void Listener::on_events(std::uint32_t /*events*/) {
@@ -47,6 +56,7 @@ void Listener::accept_waiting() {
 
 void Listener::accept_some(int most) {
   for (int i = 0; i < most; ++i) {
+    if (worker_.is_full()) return back_off(EMFILE);
     UniqueFd client(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (client) {
       worker_.take(std::move(client), kind_);
@@ -59,6 +69,7 @@ void Listener::accept_some(int most) {
 }
 
 void Listener::back_off(int error) {
+  worker_.mutable_stats().accept_back_offs.add();
   worker_.reactor().modify(socket_.get(), *this, 0);
   back_off_.start(kBackOff);
   const auto now = std::chrono::steady_clock::now();

@@ -5,6 +5,7 @@
 
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "proxy/port_holder.h"
 #include "proxy/stream/socket_address.h"
@@ -37,16 +38,23 @@ Opened open_one(const Endpoint& endpoint, Sharing sharing) {
   return {std::move(socket), 0};
 }
 
+bool is_held_by_us(std::uint16_t port) {
+  const std::optional<PortHolder> holder = find_port_holder(port);
+  return holder && holder->pid == ::getpid();
+}
+
 // Zero, and the sockets; or the errno.
-int open_all(const config::SocketAddress& address, std::size_t workers, BoundAddress& bound) {
+int open_all(const config::SocketAddress& address, const ListenPlan& plan, BoundAddress& bound) {
   std::optional<Endpoint> endpoint = Endpoint::from_ip(address.ip, address.port);
   if (!endpoint) return EADDRNOTAVAIL;
-  bound.address = address;
+  bound.address = bound.asked = address;
   if (address.port != 0) {
     // SO_REUSEPORT would quietly share the port with another edge of this user; alone, that is refused.
-    if (const Opened probe = open_one(*endpoint, Sharing::alone); probe.error != 0) return probe.error;
+    const Opened probe = open_one(*endpoint, Sharing::alone);
+    const bool is_own = probe.error == EADDRINUSE && plan.beside_own && is_held_by_us(address.port);
+    if (probe.error != 0 && !is_own) return probe.error;
   }
-  for (std::size_t i = 0; i < workers; ++i) {
+  for (std::size_t i = 0; i < plan.workers; ++i) {
     Opened opened = open_one(*endpoint, Sharing::with_workers);
     if (opened.error != 0) return opened.error;
     if (bound.address.port == 0) {
@@ -93,13 +101,13 @@ std::string fallback_notice(const ListenPlan::Ports& ports, std::uint16_t taken)
 
 class Opener {
  public:
-  Opener(std::size_t workers, BoundAddresses& bound) : workers_(workers), bound_(bound) {}
+  Opener(const ListenPlan& plan, BoundAddresses& bound) : plan_(plan), bound_(bound) {}
 
   Result<void> open_given(ListenerKind kind, const std::vector<config::SocketAddress>& addresses) {
     for (const config::SocketAddress& address : addresses) {
       BoundAddress bound;
       bound.kind = kind;
-      if (const int error = open_all(address, workers_, bound); error != 0) return bind_error(error, address);
+      if (const int error = open_all(address, plan_, bound); error != 0) return bind_error(error, address);
       bound_.addresses.push_back(std::move(bound));
     }
     return {};
@@ -111,6 +119,7 @@ class Opener {
     const int error = open_loopback(kind, ports.standard);
     if (error == 0) return {};
     if (error != EACCES && error != EPERM) return bind_error(error, {"127.0.0.1", ports.standard});
+    const std::size_t before = bound_.addresses.size();
     // URLs that were handed out stay true from start to start, as long as nobody else has taken the port.
     const bool remembers = ports.remembered != 0 && ports.remembered != ports.standard &&
                            ports.remembered != other.standard && ports.remembered != other.fallback;
@@ -118,6 +127,8 @@ class Opener {
       const int second = open_loopback(kind, ports.fallback);
       if (second != 0) return bind_error(second, {"127.0.0.1", ports.fallback});
     }
+    for (std::size_t i = before; i < bound_.addresses.size(); ++i)
+      bound_.addresses[i].asked.port = ports.standard;
     bound_.notices.push_back(fallback_notice(ports, bound_.addresses.back().address.port));
     return {};
   }
@@ -128,15 +139,15 @@ class Opener {
     BoundAddress ipv4;
     BoundAddress ipv6;
     ipv4.kind = ipv6.kind = kind;
-    if (const int error = open_all({"127.0.0.1", port}, workers_, ipv4); error != 0) return error;
-    const int error = open_all({"::1", port}, workers_, ipv6);
+    if (const int error = open_all({"127.0.0.1", port}, plan_, ipv4); error != 0) return error;
+    const int error = open_all({"::1", port}, plan_, ipv6);
     if (error != 0 && !is_missing_family(error)) return error;
     bound_.addresses.push_back(std::move(ipv4));
     if (error == 0) bound_.addresses.push_back(std::move(ipv6));
     return 0;
   }
 
-  std::size_t workers_;
+  const ListenPlan& plan_;
   BoundAddresses& bound_;
 };
 
@@ -144,14 +155,22 @@ class Opener {
 
 Result<BoundAddresses> open_listening_sockets(const ListenPlan& plan) {
   BoundAddresses bound;
-  Opener opener(plan.workers, bound);
-  Result<void> opened = plan.plain ? opener.open_given(ListenerKind::plain, *plan.plain)
-                                   : opener.open_standard(ListenerKind::plain, plan.plain_ports, plan.tls_ports);
+  Opener opener(plan, bound);
+  Result<void> opened = plan.plain
+                            ? opener.open_given(ListenerKind::plain, *plan.plain)
+                            : opener.open_standard(ListenerKind::plain, plan.plain_ports, plan.tls_ports);
   if (!opened) return std::move(opened).error();
   opened = plan.tls ? opener.open_given(ListenerKind::tls, *plan.tls)
                     : opener.open_standard(ListenerKind::tls, plan.tls_ports, plan.plain_ports);
   if (!opened) return std::move(opened).error();
   return bound;
+}
+
+std::vector<config::SocketAddress> asked_addresses(const ListenPlan& plan, ListenerKind kind) {
+  const auto& given = kind == ListenerKind::tls ? plan.tls : plan.plain;
+  if (given) return *given;
+  const std::uint16_t port = (kind == ListenerKind::tls ? plan.tls_ports : plan.plain_ports).standard;
+  return {{"127.0.0.1", port}, {"::1", port}};
 }
 
 }  // namespace hedge::proxy

@@ -78,4 +78,11 @@ const ProxyReasonFacts& facts(ProxyReason reason) {
   return kRows[static_cast<std::size_t>(reason)].facts;
 }
 
+std::optional<ProxyReason> find_reason(std::string_view id) {
+  for (const Row& row : kRows) {
+    if (row.facts.id == id) return row.reason;
+  }
+  return std::nullopt;
+}
+
 }  // namespace hedge::proxy

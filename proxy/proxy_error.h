@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -57,6 +58,8 @@ struct ProxyReasonFacts {
 
 // The one table that status codes and retries come from.
 const ProxyReasonFacts& facts(ProxyReason reason);
+// Absent: no reason has this id.
+std::optional<ProxyReason> find_reason(std::string_view id);
 
 struct ProxyError {
   ProxyReason reason = ProxyReason::internal;

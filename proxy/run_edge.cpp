@@ -1,10 +1,9 @@
 #include "proxy/run_edge.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
-#include <thread>
+#include <optional>
 #include <utility>
 
 #include <sys/resource.h>
@@ -19,6 +18,11 @@
 #include "proxy/edge_server.h"
 #include "proxy/http/http_service.h"
 #include "proxy/listening_sockets.h"
+#include "proxy/process/edge_reload.h"
+#include "proxy/process/matched_ports.h"
+#include "proxy/process/service_manager.h"
+#include "proxy/process/socket_activation.h"
+#include "proxy/process/takeover.h"
 #include "proxy/remembered_ports.h"
 #include "proxy/stream/tls_context.h"
 #include "router/sqlite_route_store.h"
@@ -34,34 +38,14 @@ void raise_descriptor_limit() {
   if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) log::debug("the limit of open files stays as it is");
 }
 
-EdgeSettings worker_settings(const config::EdgeConfig& edge, const EdgeLimits& limits) {
-  EdgeSettings settings;
-  settings.limits = limits;
-  settings.limits.resolve_ttl = edge.resolve_ttl;
-  settings.limits.connect = edge.connect_timeout;
-  for (const config::SocketAddress& server : edge.dns_servers)
-    settings.name_servers.push_back({server.ip, server.port});
-  settings.upstream_verify = edge.upstream_verify;
-  if (edge.upstream_ca) settings.upstream_ca = edge.upstream_ca->string();
-  settings.narrow_cookies = edge.cookies == config::CookieMode::narrow;
-  return settings;
-}
-
-std::size_t worker_count(const config::EdgeConfig& edge) {
-  return edge.workers ? *edge.workers : std::clamp(std::thread::hardware_concurrency(), 1U, 64U);
-}
-
-ListenPlan listen_plan(const config::EdgeConfig& edge, const RememberedPorts& remembered) {
-  ListenPlan plan;
-  plan.plain_ports.remembered = remembered.plain;
-  plan.tls_ports.remembered = remembered.tls;
-  plan.plain = edge.http;
-  plan.tls = edge.https;
-  // A file that gives only one kind listens on that alone.
-  if (edge.http && !edge.https) plan.tls.emplace();
-  if (edge.https && !edge.http) plan.plain.emplace();
-  plan.workers = worker_count(edge);
-  return plan;
+// Each connection of a client may need one to an upstream, and the control socket, the log and the state need
+// a few: whoever is connected is served, also when more want to be.
+std::uint64_t most_connections() {
+  constexpr rlim_t kReserved = 64;
+  constexpr rlim_t kFewest = 16;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return 0;
+  return limit.rlim_cur > kReserved + 2 * kFewest ? (limit.rlim_cur - kReserved) / 2 : kFewest;
 }
 
 Result<std::unique_ptr<AccessLog>> open_access_log(const RunEdgeOptions& options) {
@@ -85,26 +69,26 @@ Result<std::unique_ptr<certs::CertificateStore>> open_certificates(const RunEdge
   return certs::CertificateStore::open(std::move(store), clock);
 }
 
-ControlOptions control_options(const RunEdgeOptions& options, AccessLog* access_log) {
+ControlOptions control_options(const RunEdgeOptions& options, AccessLog* access_log, EdgeReload& reload,
+                               const ServiceManager& manager) {
   ControlOptions control;
   control.state_directory = options.paths.state;
   control.control_socket = options.settings.edge.control.value_or(options.paths.control_socket());
   control.open_store =
       [database = options.paths.routes_database()]() -> Result<std::unique_ptr<router::RouteStore>> {
-    Result<std::unique_ptr<router::SqliteRouteStore>> store = 
+    Result<std::unique_ptr<router::SqliteRouteStore>> store =
         router::SqliteRouteStore::open(database, kStoreBusyLimit);
     if (!store) return std::move(store).error();
     return std::unique_ptr<router::RouteStore>(std::move(store).value());
   };
   control.static_routes = options.settings.routes;
-  control.reload_static_routes = [reload = options.reload,
-                                  access_log]() -> Result<std::vector<router::Route>> {
-    if (access_log != nullptr) access_log->reopen();
-    Result<router::EdgeSettings> settings = reload();
-    if (!settings) return std::move(settings).error();
-    return std::move(settings->routes);
-  };
-  if (!options.reload) control.reload_static_routes = nullptr;
+  control.access_log = access_log;
+  if (options.reload) {
+    control.reload = [&reload, access_log] {
+      if (access_log != nullptr) access_log->reopen();
+      return reload.run();
+    };
+  }
   if (!options.settings.edge.certificate) {
     control.more_warnings = [ca = options.paths.ca_directory()](const router::RouteTable& table) {
       return warn_of_unpermitted_hosts(ca, table);
@@ -116,6 +100,9 @@ ControlOptions control_options(const RunEdgeOptions& options, AccessLog* access_
     control.is_docker_tls = options.is_docker_tls;
   }
   control.docker_network = options.settings.edge.network;
+  if (manager.is_there())
+    control.takeover_refusal =
+        "this edge belongs to a service manager, which keeps its ports open over a restart";
   return control;
 }
 
@@ -134,15 +121,45 @@ void announce(const RunEdgeOptions& options, const EdgeServer& server,
   for (const std::string& notice : notices) options.announce(notice);
 }
 
+struct Ports {
+  BoundAddresses bound;
+  bool is_activated = false;  // the service manager opened them, and the settings' addresses do not count
+};
+
 // Started through sudo, the ports are bound as root; everything else is done as the user, and root is given
 // up for good.
-Result<BoundAddresses> open_ports(const ListenPlan& plan) {
-  Result<BoundAddresses> bound = [&plan] {
+Result<Ports> open_ports(const ListenPlan& plan, std::vector<BoundAddress> handed_over,
+                         const Environment& environment) {
+  Ports ports;
+  Result<std::vector<BoundAddress>> activated = take_activated_sockets(environment);
+  if (!activated) return std::move(activated).error();
+  ports.is_activated = !activated->empty();
+  if (ports.is_activated) {
+    ports.bound.addresses = std::move(*activated);
+  } else {
+    MatchedPorts<BoundAddress> matched = match_ports(plan, std::move(handed_over));
     const config::RootAgain root;
-    return open_listening_sockets(plan);
-  }();
+    Result<BoundAddresses> opened = open_listening_sockets(matched.missing);
+    if (!opened) return std::move(opened).error();
+    ports.bound = std::move(*opened);
+    for (BoundAddress& kept : matched.kept) ports.bound.addresses.push_back(std::move(kept));
+  }
   if (Result<void> forgotten = config::forget_root(); !forgotten) return std::move(forgotten).error();
-  return bound;
+  return ports;
+}
+
+Result<std::optional<Takeover>> begin_takeover(const RunEdgeOptions& options) {
+  if (!options.take_over) return std::optional<Takeover>();
+  const auto& edge = options.settings.edge;
+  return Takeover::begin(router::find_control_socket(options.paths.state,
+                                                     edge.control.value_or(options.paths.control_socket())));
+}
+
+Result<std::unique_ptr<ControlThread>> make_control(ControlOptions options,
+                                                    std::optional<Takeover>& takeover) {
+  if (!takeover) return ControlThread::create(std::move(options));
+  EdgeClaim claim = takeover->take_claim(options.state_directory);
+  return ControlThread::create(std::move(options), std::move(claim), takeover->take_control());
 }
 
 // A process that was told to end ends, also where a bug keeps a connection from it.
@@ -154,43 +171,71 @@ void end_workers(EdgeServer& server, const EdgeLimits& limits) {
   std::_Exit(EXIT_FAILURE);
 }
 
+// From here on clients are accepted. A running edge is asked to stop accepting only now, when nothing slow is
+// left to do.
+Result<void> begin_serving(ControlThread& control, EdgeServer& server, std::optional<Takeover>& takeover) {
+  if (takeover) {
+    if (Result<void> go = takeover->wait_for_go(); !go) return go;
+  }
+  control.start();
+  server.start();
+  if (!takeover) return {};
+  if (takeover->confirm()) {
+    control.own_socket();
+  } else {
+    log::error("the edge that was to be taken over goes on; this one ends");
+    control.request_stop();
+  }
+  takeover.reset();
+  return {};
+}
+
 }  // namespace
 
 Result<void> run_edge(RunEdgeOptions options, const Clock& clock) {
   raise_descriptor_limit();
+  const ServiceManager manager(options.environment);
+  Result<std::optional<Takeover>> takeover = begin_takeover(options);
+  if (!takeover) return std::move(takeover).error();
   Result<std::unique_ptr<AccessLog>> access_log = open_access_log(options);
   if (!access_log) return std::move(access_log).error().with_context("open the access log");
+  EdgeReload reload(options.reload, options.settings.edge, options.limits);
   // This takes the state directory, so it comes before the ports.
   Result<std::unique_ptr<ControlThread>> control =
-      ControlThread::create(control_options(options, access_log->get()));
+      make_control(control_options(options, access_log->get(), reload, manager), *takeover);
   if (!control) return std::move(control).error();
   Result<std::unique_ptr<certs::CertificateStore>> certificates = open_certificates(options, clock);
   if (!certificates) return std::move(certificates).error();
   Result<std::unique_ptr<TlsContext>> tls = TlsContext::create(**certificates);
   if (!tls) return std::move(tls).error();
-  const ListenPlan plan = 
+  const ListenPlan plan =
       listen_plan(options.settings.edge, load_remembered_ports(options.paths.edge_settings()));
-  Result<BoundAddresses> bound = open_ports(plan);
-  if (!bound) return std::move(bound).error();
+  Result<Ports> ports = open_ports(
+      plan, *takeover ? (*takeover)->take_addresses() : std::vector<BoundAddress>(), options.environment);
+  if (!ports) return std::move(ports).error();
+  if (ports->is_activated) reload.keep_listeners();
 
   http::HttpServiceOptions service_options;
   service_options.access_log = access_log->get();
   service_options.trusted_proxies = options.settings.edge.trusted_proxies;
   http::HttpService service(service_options);
-  WorkerShared shared;
-  shared.tls = tls->get();
-  shared.docker = &(*control)->docker();
-  shared.service = &service;
+  const WorkerShared shared{nullptr, tls->get(), &(*control)->docker(), &service, nullptr};
+  EdgeSettings settings = worker_settings(options.settings.edge, options.limits);
+  settings.most_connections = most_connections();
   Result<std::unique_ptr<EdgeServer>> server =
-      EdgeServer::create(worker_settings(options.settings.edge, options.limits), shared,
-                         std::move(bound->addresses), plan.workers);
+      EdgeServer::create(std::move(settings), shared, std::move(ports->bound.addresses), plan.workers);
   if (!server) return std::move(server).error();
+  reload.set_server(**server);
+  reload.set_on_listeners([&options, &server = **server] { remember_ports_of(server, options.paths); });
 
-  (*control)->start(**server, **server);  // publishes the first routes before anything is accepted
-  (*server)->start();
+  // Publishes the first routes before anything is accepted.
+  (*control)->prepare(**server, **server);
+  if (Result<void> begun = begin_serving(**control, **server, *takeover); !begun) return begun;
   remember_ports_of(**server, options.paths);
-  announce(options, **server, bound->notices);
+  announce(options, **server, ports->bound.notices);
+  manager.ready();
   (*control)->wait_for_stop();
+  manager.stopping();
   end_workers(**server, options.limits);
   // Before the server goes: the container engine posts its answers to the workers.
   (*control)->stop();

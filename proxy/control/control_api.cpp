@@ -1,10 +1,13 @@
 #include "proxy/control/control_api.h"
 
+#include <algorithm>
 #include <array>
+#include <numeric>
 
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "proxy/control/percent_encoding.h"
 #include "router/host_pattern.h"
@@ -32,7 +35,23 @@ ApiAnswer ok(const json& value) {
   return answer;
 }
 
-unsigned status_of(const Error& error) {
+// Errors: invalid_input, with the place where the text stops to be JSON.
+Result<json> parse_json_body(const std::string& text) {
+  try {
+    return json::parse(text);
+  } catch (const json::parse_error& failure) {
+    const std::string_view before =
+        std::string_view(text).substr(0, failure.byte == 0 ? 0 : failure.byte - 1);
+    const auto line = std::count(before.begin(), before.end(), '\n') + 1;
+    const std::size_t line_start = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
+    return Error(ErrorKind::invalid_input, "the body is not JSON at line " + std::to_string(line) +
+                                               ", column " + std::to_string(before.size() - line_start + 1));
+  } catch (const json::exception&) {
+    return Error(ErrorKind::invalid_input, "the body holds a number that is too large");
+  }
+}
+
+unsigned http_status_of(const Error& error) {
   switch (error.kind()) {
     case ErrorKind::invalid_input:
       return 400;
@@ -48,11 +67,6 @@ unsigned status_of(const Error& error) {
     default:
       return 500;
   }
-}
-
-ApiAnswer problem(const Error& error) {
-  const std::string_view id = error.id().empty() ? std::string_view("bad_request") : error.id();
-  return api_problem(status_of(error), id, error.to_string(), error.hints());
 }
 
 std::optional<Target> parse_target(std::string_view text) {
@@ -84,17 +98,42 @@ json listeners_of(const EdgeFacts& facts) {
   return out;
 }
 
-ApiAnswer get_status(const ControlActions& actions) {
+json status_of(const ControlActions& actions) {
   const EdgeFacts facts = actions.facts();
-  return ok({{"pid", static_cast<std::int64_t>(::getpid())},
-             {"version", HEDGE_VERSION},
-             {"state_directory", actions.state_directory()},
-             {"uptime_seconds", actions.uptime().count()},
-             {"workers", facts.workers},
-             {"connections", facts.connections},
-             {"routes", actions.table().routes().size()},
-             {"listeners", listeners_of(facts)},
-             {"warnings", actions.warnings()}});
+  return {{"pid", static_cast<std::int64_t>(::getpid())},
+          {"version", HEDGE_VERSION},
+          {"state_directory", actions.state_directory()},
+          {"uptime_seconds", actions.uptime().count()},
+          {"workers", facts.workers},
+          {"connections", facts.connections},
+          {"routes", actions.table().routes().size()},
+          {"listeners", listeners_of(facts)},
+          {"warnings", actions.warnings()}};
+}
+
+ApiAnswer get_metrics(const ControlActions& actions) {
+  ApiAnswer answer;
+  answer.content_type = "text/plain; version=0.0.4; charset=utf-8";
+  answer.body = render_metrics(actions.metrics(), actions.control_metrics());
+  return answer;
+}
+
+// What the manager needs to decide which worktree rests: nobody asked for it since, and nothing is open.
+ApiAnswer get_activity(const ControlActions& actions) {
+  json list = json::array();
+  for (const auto& [worktree, totals] : actions.metrics().traffic) {
+    if (worktree == kUnownedLabel || worktree == kUnroutedLabel || worktree == kOtherLabel) continue;
+    json last;
+    if (totals.last_request_seconds != 0)
+      last = format_utc(WallTime(std::chrono::seconds(totals.last_request_seconds)));
+    list.push_back(
+        {{"worktree", worktree},
+         {"requests", std::accumulate(totals.by_class.begin(), totals.by_class.end(), std::uint64_t{0})},
+         {"requests_open", totals.requests_open},
+         {"tunnels_open", totals.tunnels_open},
+         {"last_request", std::move(last)}});
+  }
+  return ok({{"worktrees", std::move(list)}});
 }
 
 json described(const router::Route& route, const ControlActions& actions) {
@@ -116,7 +155,7 @@ const router::Route* find_exactly(const ControlActions& actions, std::string_vie
 
 ApiAnswer get_route(const Target& target, const ControlActions& actions) {
   const auto host = router::canonical_host(target.host);
-  if (!host) return problem(host.error());
+  if (!host) return api_problem(host.error());
   const router::Route* route = find_exactly(actions, *host);
   if (route == nullptr) return api_problem(404, "route_unknown", "there is no route for " + *host);
   return ok(described(*route, actions));
@@ -135,7 +174,9 @@ Result<router::RouteStore*> store_for(const std::string& host, ControlActions& a
 }
 
 Result<router::Route> route_of(const Target& target, const ApiRequest& request) {
-  json body = json::parse(request.body, nullptr, false);
+  auto parsed = parse_json_body(request.body);
+  if (!parsed) return parsed.error();
+  json& body = *parsed;
   if (!body.is_object()) return Error(ErrorKind::invalid_input, "the body is not a JSON object");
   auto host = router::canonical_host(target.host);
   if (!host) return host.error();
@@ -151,20 +192,20 @@ ApiAnswer put_route(const Target& target, const ApiRequest& request, ControlActi
     return api_problem(415, "bad_request", "the body must be of type application/json");
   }
   const auto route = route_of(target, request);
-  if (!route) return problem(route.error());
+  if (!route) return api_problem(route.error());
   const auto store = store_for(route->host, actions);
-  if (!store) return problem(store.error());
-  if (auto stored = (*store)->put(*route); !stored) return problem(stored.error());
+  if (!store) return api_problem(store.error());
+  if (auto stored = (*store)->put(*route); !stored) return api_problem(stored.error());
   actions.refresh();
   return ok(described(*route, actions));
 }
 
 ApiAnswer delete_route(const Target& target, ControlActions& actions) {
   const auto host = router::canonical_host(target.host);
-  if (!host) return problem(host.error());
+  if (!host) return api_problem(host.error());
   const auto store = store_for(*host, actions);
-  if (!store) return problem(store.error());
-  if (auto removed = (*store)->remove(*host, target.worktree); !removed) return problem(removed.error());
+  if (!store) return api_problem(store.error());
+  if (auto removed = (*store)->remove(*host, target.worktree); !removed) return api_problem(removed.error());
   actions.refresh();
   ApiAnswer answer;
   answer.status = 204;
@@ -180,14 +221,21 @@ struct Endpoint {
   std::string_view path;
   std::string_view allow;
 };
-constexpr std::array<Endpoint, 4> kEndpoints = {{{"/v1/status", "GET"},
+// The last two are answered by the server, which has the connection; another method ends here.
+constexpr std::array<Endpoint, 8> kEndpoints = {{{"/v1/status", "GET"},
+                                                 {"/v1/metrics", "GET"},
+                                                 {"/v1/activity", "GET"},
                                                  {"/v1/routes", "GET"},
                                                  {"/v1/routes/{host}", "GET, PUT, DELETE"},
-                                                 {"/v1/refresh", "POST"}}};
+                                                 {"/v1/refresh", "POST"},
+                                                 {"/v1/events", "GET"},
+                                                 {"/v1/takeover", "POST"}}};
 
 ApiAnswer dispatch(const Target& target, const ApiRequest& request, ControlActions& actions) {
   const bool is_get = request.method == "GET";
-  if (target.path == "/v1/status" && is_get) return get_status(actions);
+  if (target.path == "/v1/status" && is_get) return ok(status_of(actions));
+  if (target.path == "/v1/metrics" && is_get) return get_metrics(actions);
+  if (target.path == "/v1/activity" && is_get) return get_activity(actions);
   if (target.path == "/v1/routes" && is_get) return get_routes(actions);
   if (target.path == "/v1/refresh" && request.method == "POST") return post_refresh(actions);
   if (target.path == "/v1/routes/{host}") {
@@ -215,6 +263,8 @@ std::string_view title_of(unsigned status) {
       return "Method not allowed";
     case 409:
       return "Conflict";
+    case 426:
+      return "Upgrade required";
     case 413:
       return "Body too large";
     case 415:
@@ -243,6 +293,19 @@ ApiAnswer api_problem(unsigned status, std::string_view id, std::string_view det
                       {"detail", std::string(detail)},
                       {"hints", hints}});
   return answer;
+}
+
+ApiAnswer api_problem(const Error& error) {
+  const std::string_view id = error.id().empty() ? std::string_view("bad_request") : error.id();
+  return api_problem(http_status_of(error), id, error.to_string(), error.hints());
+}
+
+std::string status_json(const ControlActions& actions) {
+  return dump(status_of(actions));
+}
+
+std::string reload_event(bool ok, std::string_view detail) {
+  return dump({{"ok", ok}, {"detail", std::string(detail)}});
 }
 
 ApiAnswer answer_api(const ApiRequest& request, ControlActions& actions) {

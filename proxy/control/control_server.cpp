@@ -1,10 +1,13 @@
 #include "proxy/control/control_server.h"
 
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
@@ -12,6 +15,8 @@
 #include "base/log.h"
 #include "base/task_group.h"
 #include "proxy/control/asio_await.h"
+#include "proxy/control/handover.h"
+#include "proxy/process/handover_channel.h"
 
 namespace hedge::proxy {
 namespace asio = boost::asio;
@@ -23,6 +28,14 @@ using boost::system::error_code;
 namespace {
 
 constexpr std::chrono::milliseconds kLinger{1000};
+constexpr std::string_view kTakeoverTarget = "/v1/takeover";
+constexpr std::string_view kTakeoverHead =
+    "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: hedge-takeover\r\n\r\n";
+constexpr std::string_view kEventsTarget = "/v1/events";
+// Its end is that of the connection.
+constexpr std::string_view kEventStreamHead =
+    "HTTP/1.1 200 OK\r\nServer: hedge/" HEDGE_VERSION
+    "\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n";
 
 using Stream = beast::basic_stream<stream_protocol>;
 using Parser = http::request_parser<http::string_body>;
@@ -49,6 +62,10 @@ ApiRequest from_beast(const http::request<http::string_body>& request) {
   return out;
 }
 
+std::string_view path_of(std::string_view target) {
+  return target.substr(0, target.find('?'));
+}
+
 // The refusal that a failed read gets. Absent: nobody is there to read one (a deadline closes the connection,
 // too).
 std::optional<ApiAnswer> refusal_for(const error_code& failure) {
@@ -66,22 +83,38 @@ std::optional<ApiAnswer> refusal_for(const error_code& failure) {
 
 class ControlServer::Impl {
  public:
-  Impl(asio::io_context& io, ControlSocket socket, ControlActions& actions, ControlLimits limits)
-      : socket_(std::move(socket)), acceptor_(io), room_(io), actions_(actions), limits_(limits) {
+  Impl(asio::io_context& io, ControlSocket socket, ControlActions& actions, EventFeed& events,
+       ControlLimits limits)
+      : socket_(std::move(socket)),
+        acceptor_(io),
+        room_(io),
+        actions_(actions),
+        events_(events),
+        limits_(limits) {
     acceptor_.assign(stream_protocol(), socket_.release_descriptor());
   }
 
   void start() { tasks_.spawn(accept()); }
+  void own_socket() { socket_.own(); }
 
   void shut_down() {
     is_shut_down_ = true;
     error_code ignored;
     acceptor_.close(ignored);
     room_.cancel();
+    events_.close();
     for (Stream* stream : sessions_) stream->close();
   }
 
  private:
+  // Another process has the socket now: it is not accepted from any more, and its file stays.
+  void leave_to_successor() {
+    is_left_ = true;
+    socket_.leave();
+    error_code ignored;
+    acceptor_.close(ignored);
+  }
+
   // A connection on the list of those that shut_down() ends, for as long as it is served, however that ends.
   class Session {
    public:
@@ -101,9 +134,16 @@ class ControlServer::Impl {
     Stream stream_;
   };
 
+  // Control clients wait in the queue, which may go over with the socket.
+  void pause_accepting() {
+    is_paused_ = true;
+    error_code ignored;
+    acceptor_.cancel(ignored);
+  }
+
   Task<void> accept() {
-    while (!is_shut_down_) {
-      if (sessions_.size() >= limits_.max_sessions) {
+    while (!is_shut_down_ && !is_left_) {
+      if (sessions_.size() >= limits_.max_sessions || is_paused_) {
         co_await pause(limits_.idle);
         continue;
       }
@@ -111,7 +151,7 @@ class ControlServer::Impl {
       auto [failure] = co_await await_asio([&](auto done) { acceptor_.async_accept(peer, std::move(done)); });
       if (!failure) {
         tasks_.spawn(serve(std::move(peer)));
-      } else if (!is_shut_down_) {
+      } else if (!is_shut_down_ && !is_left_ && !is_paused_) {
         // Descriptors are used up: some will come back.
         log::warning("control socket: {}", failure.message());
         co_await pause(std::chrono::milliseconds(100));
@@ -144,10 +184,20 @@ class ControlServer::Impl {
     auto [failure, bytes] = co_await await_asio<std::size_t>(
         [&](auto done) { http::async_read(stream, buffer, parser, std::move(done)); });
     std::optional<ApiAnswer> answer;
-    if (failure)
+    if (failure) {
       answer = refusal_for(failure);
-    else
+    } else if (parser.get().method() == http::verb::get && path_of(parser.get().target()) == kEventsTarget) {
+      if (events_.listeners() < limits_.max_listeners) {
+        co_await serve_events(stream);
+        co_return false;
+      }
+      answer = api_problem(503, "busy", "there are as many listeners as the edge serves");
+    } else if (parser.get().method() == http::verb::post &&
+               path_of(parser.get().target()) == kTakeoverTarget) {
+      answer = co_await hand_over(stream, parser.get());
+    } else {
       answer = answer_api(from_beast(parser.get()), actions_);
+    }
     if (!answer) co_return false;
     const bool keep_alive = !failure && parser.get().keep_alive();
     const Response response = to_beast(std::move(*answer), keep_alive);
@@ -156,6 +206,51 @@ class ControlServer::Impl {
         [&](auto done) { http::async_write(stream, response, std::move(done)); });
     if (failure && !write_failure) co_await linger(stream);
     co_return keep_alive && !write_failure;
+  }
+
+  // Absent: the connection was the handover's.
+  Task<std::optional<ApiAnswer>> hand_over(Stream& stream, const http::request<http::string_body>& request) {
+    if (request[http::field::upgrade] != kHandoverProtocol) {
+      co_return api_problem(426, "bad_request",
+                            "a takeover asks for `Upgrade: " + std::string(kHandoverProtocol) + "`");
+    }
+    if (const auto refused = actions_.begin_handover()) co_return api_problem(*refused);
+    stream.expires_after(limits_.request);
+    auto [failure, written] = co_await await_asio<std::size_t>(
+        [&](auto done) { asio::async_write(stream, asio::buffer(kTakeoverHead), std::move(done)); });
+    bool taken_over = false;
+    if (!failure) {
+      const Handover::ControlDescriptors control{socket_.path(), acceptor_.native_handle(),
+                                                 socket_.lock_descriptor(), actions_.claim_descriptor()};
+      Handover handover(stream, actions_.edge(), [this] { pause_accepting(); });
+      taken_over = co_await handover.run(control);
+      is_paused_ = false;
+    }
+    if (taken_over) leave_to_successor();
+    room_.cancel();
+    actions_.end_handover(taken_over);
+    co_return std::nullopt;
+  }
+
+  // Until the listener goes away or the edge ends.
+  Task<void> serve_events(Stream& stream) {
+    asio::steady_timer woken(acceptor_.get_executor());
+    EventFeed::Subscription events(events_, [&woken] { woken.cancel(); });
+    std::string text(kEventStreamHead);
+    text += EventFeed::format("status", status_json(actions_));
+    while (!text.empty()) {
+      stream.expires_after(limits_.request);
+      auto [failure, written] = co_await await_asio<std::size_t>(
+          [&](auto done) { asio::async_write(stream, asio::buffer(text), std::move(done)); });
+      if (failure) co_return;
+      text = events.take();
+      if (text.empty() && !events.ended()) {
+        woken.expires_after(limits_.heartbeat);
+        co_await await_asio([&woken](auto done) { woken.async_wait(std::move(done)); });
+        text = events.take();
+        if (text.empty() && !events.ended()) text = ":\n\n";
+      }
+    }
   }
 
   // A refused client may still be sending: closing now would take the answer away from it (RFC 9112, 9.6).
@@ -187,19 +282,25 @@ class ControlServer::Impl {
   stream_protocol::acceptor acceptor_;
   asio::steady_timer room_;  // cancelled when a session ends
   ControlActions& actions_;
+  EventFeed& events_;
   ControlLimits limits_;
   std::vector<Stream*> sessions_;
   TaskGroup tasks_;
   bool is_shut_down_ = false;
+  bool is_paused_ = false;
+  bool is_left_ = false;
 };
 
 ControlServer::ControlServer(asio::io_context& io, ControlSocket socket, ControlActions& actions,
-                             ControlLimits limits)
-    : impl_(std::make_unique<Impl>(io, std::move(socket), actions, limits)) {}
+                             EventFeed& events, ControlLimits limits)
+    : impl_(std::make_unique<Impl>(io, std::move(socket), actions, events, limits)) {}
 ControlServer::~ControlServer() = default;
 
 void ControlServer::start() {
   impl_->start();
+}
+void ControlServer::own_socket() {
+  impl_->own_socket();
 }
 void ControlServer::shut_down() {
   impl_->shut_down();

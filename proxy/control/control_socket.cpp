@@ -4,11 +4,13 @@
 #include <cstring>
 #include <utility>
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
 #include "base/file.h"
+#include "base/file_lock.h"
 
 namespace hedge::proxy {
 namespace fs = std::filesystem;
@@ -68,15 +70,23 @@ Result<ControlSocket> ControlSocket::bind(const fs::path& path) {
   if (auto removed = remove_stale(path); !removed) return removed.error();
   auto fd = listen_at(path);
   if (!fd) return std::move(fd).error().with_context("control socket");
-  return ControlSocket(path, std::move(*lock), std::move(*fd));
+  UniqueFd held(::fcntl(lock->descriptor(), F_DUPFD_CLOEXEC, 0));
+  if (!held) return Error::from_errno(errno, "keep the lock of the control socket");
+  return ControlSocket(path, std::move(held), std::move(*fd));
 }
 
-ControlSocket::ControlSocket(fs::path path, FileLock lock, UniqueFd fd)
+ControlSocket ControlSocket::adopt(fs::path path, UniqueFd lock, UniqueFd listener) {
+  ControlSocket socket(std::move(path), std::move(lock), std::move(listener));
+  socket.owns_file_ = false;
+  return socket;
+}
+
+ControlSocket::ControlSocket(fs::path path, UniqueFd lock, UniqueFd fd)
     : path_(std::move(path)), lock_(std::move(lock)), fd_(std::move(fd)) {}
 
 ControlSocket::~ControlSocket() {
   // A moved-from object has no path any more.
-  if (!path_.empty()) (void)remove_file(path_);
+  if (owns_file_ && !path_.empty()) (void)remove_file(path_);
 }
 
 }  // namespace hedge::proxy

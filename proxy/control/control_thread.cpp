@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "base/task_group.h"
+#include "proxy/access_log.h"
 #include "proxy/control/asio_await.h"
 #include "proxy/control/control_api.h"
 #include "proxy/control/control_server.h"
@@ -21,6 +22,8 @@
 #include "proxy/control/docker_engine.h"
 #include "proxy/control/edge_claim.h"
 #include "proxy/control/edge_surroundings.h"
+#include "proxy/control/event_feed.h"
+#include "proxy/control/route_changes.h"
 
 namespace hedge::proxy {
 namespace asio = boost::asio;
@@ -49,15 +52,18 @@ class ControlThread::Impl final : public ControlActions {
         watch_timer_(io_),
         watcher_(options_.open_store, std::move(options_.static_routes)),
         engine_(io_, engine_options(options_)),
-        server_(io_, std::move(socket), *this, ControlLimits()) {}
+        server_(io_, std::move(socket), *this, events_, ControlLimits()) {}
 
   DockerEngine& engine() { return engine_; }
   asio::io_context& io() { return io_; }
 
-  void start(ManagedEdge& edge, UpstreamEvents& events) {
+  void prepare(ManagedEdge& edge, UpstreamEvents& events) {
     edge_ = &edge;
     engine_.tell(events);
     publish(watcher_.load());
+  }
+
+  void start() {
     boost::system::error_code failure;
     for (const int number : {SIGTERM, SIGINT, SIGHUP}) signals_.add(number, failure);
     if (failure) log::error("signals cannot be handled: {}", failure.message());
@@ -65,13 +71,34 @@ class ControlThread::Impl final : public ControlActions {
   }
 
   // On the control thread.
+  void own_socket() {
+    server_.own_socket();
+    claim_.own();
+  }
   void begin_drain() {
     if (std::exchange(is_draining_, true)) return;
     edge_->begin_drain();
-    const std::lock_guard lock(mutex_);
-    is_stop_wanted_ = true;
-    stop_wanted_.notify_all();
+    tell_of_drain();
   }
+
+  std::optional<Error> begin_handover() override {
+    if (options_.takeover_refusal)
+      return Error(ErrorKind::conflict, *options_.takeover_refusal).with_id("takeover_refused");
+    if (is_draining_) return Error(ErrorKind::busy, "this edge is ending").with_id("busy");
+    if (std::exchange(is_handing_over_, true))
+      return Error(ErrorKind::busy, "another process is taking over already").with_id("busy");
+    return std::nullopt;
+  }
+  void end_handover(bool taken_over) override {
+    is_handing_over_ = false;
+    if (!taken_over || std::exchange(is_draining_, true)) return;
+    log::info("another process has taken over; what is open here may finish");
+    claim_.leave();
+    edge_->leave_to_successor();
+    tell_of_drain();
+  }
+  ManagedEdge& edge() override { return *edge_; }
+  int claim_descriptor() const override { return claim_.lock_descriptor(); }
 
   void wait_for_stop() {
     std::unique_lock lock(mutex_);
@@ -90,13 +117,24 @@ class ControlThread::Impl final : public ControlActions {
   const router::RouteTable& table() const override { return *snapshot_.table; }
   std::vector<std::string> warnings() const override {
     std::vector<std::string> out = snapshot_.warnings;
-    if (!reload_failure_.empty()) out.push_back(reload_failure_);
+    out.insert(out.end(), reload_notes_.begin(), reload_notes_.end());
     if (options_.more_warnings) {
       for (std::string& warning : options_.more_warnings(*snapshot_.table)) out.push_back(std::move(warning));
     }
     return out;
   }
   EdgeFacts facts() const override { return edge_->facts(); }
+  EdgeMetrics metrics() const override { return edge_->metrics(); }
+  ControlMetrics control_metrics() const override {
+    ControlMetrics out;
+    out.uptime = uptime();
+    out.routes = snapshot_.table->routes().size();
+    if (options_.access_log != nullptr) out.access_log_dropped = options_.access_log->dropped();
+    out.reloads = reloads_;
+    out.reloads_failed = reloads_failed_;
+    out.process = fetch_process_facts();
+    return out;
+  }
   std::chrono::seconds uptime() const override {
     return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - started_);
   }
@@ -131,17 +169,37 @@ class ControlThread::Impl final : public ControlActions {
     }
   }
 
+  void tell_of_drain() {
+    events_.publish("draining", "{}");
+    const std::lock_guard lock(mutex_);
+    is_stop_wanted_ = true;
+    stop_wanted_.notify_all();
+  }
+
   void reload() {
-    if (!options_.reload_static_routes) return refresh();
-    auto routes = options_.reload_static_routes();
-    if (routes) {
-      reload_failure_.clear();
-      watcher_.set_static_routes(std::move(*routes));
+    if (is_draining_ || is_handing_over_) {
+      log::warning("a SIGHUP is left to the process that follows");
+      return;
+    }
+    if (!options_.reload) return refresh();
+    ++reloads_;
+    reload_notes_.clear();
+    auto reloaded = options_.reload();
+    std::string detail;
+    if (reloaded) {
+      watcher_.set_static_routes(std::move(reloaded->routes));
+      reload_notes_ = std::move(reloaded->notes);
+      for (const std::string& note : reload_notes_) log::warning("{}", note);
       log::info("settings file read again");
     } else {
-      reload_failure_ = "static routes are as they were: " + routes.error().to_string();
-      log::error("{}", reload_failure_);
+      ++reloads_failed_;
+      detail = reloaded.error().to_string();
+      const std::string id =
+          reloaded.error().id().empty() ? "" : " (" + std::string(reloaded.error().id()) + ")";
+      reload_notes_.push_back("the settings are as they were: " + detail + id);
+      log::error("{}", reload_notes_.back());
     }
+    events_.publish("reload", reload_event(reloaded.has_value(), detail));
     refresh();
   }
 
@@ -150,8 +208,11 @@ class ControlThread::Impl final : public ControlActions {
       const auto& before = snapshot_.warnings;
       if (std::find(before.begin(), before.end(), warning) == before.end()) log::warning("{}", warning);
     }
-    snapshot_ = std::move(snapshot);
+    const router::RouteSnapshot before = std::exchange(snapshot_, std::move(snapshot));
     edge_->publish(snapshot_.table);
+    if (!events_.has_listeners()) return;
+    const std::string changes = describe_changes(*before.table, *snapshot_.table);
+    if (!changes.empty()) events_.publish("routes", changes);
   }
 
   void shut_down() {
@@ -175,13 +236,17 @@ class ControlThread::Impl final : public ControlActions {
   asio::steady_timer watch_timer_;
   router::RouteWatcher watcher_;
   router::RouteSnapshot snapshot_{router::RouteTable::build({}), {}};
-  std::string reload_failure_;
+  std::vector<std::string> reload_notes_;
+  std::uint64_t reloads_ = 0;
+  std::uint64_t reloads_failed_ = 0;
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   ManagedEdge* edge_ = nullptr;
   DockerEngine engine_;
+  EventFeed events_;
   ControlServer server_;
   TaskGroup tasks_;
   bool is_draining_ = false;
+  bool is_handing_over_ = false;
   bool is_shut_down_ = false;
 
   std::mutex mutex_;
@@ -195,8 +260,13 @@ Result<std::unique_ptr<ControlThread>> ControlThread::create(ControlOptions opti
   if (!claim) return claim.error();
   auto socket = ControlSocket::bind(options.control_socket);
   if (!socket) return socket.error();
+  return create(std::move(options), std::move(*claim), std::move(*socket));
+}
+
+std::unique_ptr<ControlThread> ControlThread::create(ControlOptions options, EdgeClaim claim,
+                                                     ControlSocket socket) {
   return std::unique_ptr<ControlThread>(
-      new ControlThread(std::make_unique<Impl>(std::move(options), std::move(*claim), std::move(*socket))));
+      new ControlThread(std::make_unique<Impl>(std::move(options), std::move(claim), std::move(socket))));
 }
 
 ControlThread::ControlThread(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -207,11 +277,17 @@ ControlThread::~ControlThread() {
 UpstreamSource& ControlThread::docker() {
   return impl_->engine();
 }
-void ControlThread::start(ManagedEdge& edge, UpstreamEvents& events) {
-  impl_->start(edge, events);
+void ControlThread::prepare(ManagedEdge& edge, UpstreamEvents& events) {
+  impl_->prepare(edge, events);
+}
+void ControlThread::start() {
+  impl_->start();
 }
 void ControlThread::wait_for_stop() {
   impl_->wait_for_stop();
+}
+void ControlThread::own_socket() {
+  asio::post(impl_->io(), [impl = impl_.get()] { impl->own_socket(); });
 }
 void ControlThread::request_stop() {
   asio::post(impl_->io(), [impl = impl_.get()] { impl->begin_drain(); });

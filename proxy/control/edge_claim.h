@@ -2,10 +2,9 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 
-#include "base/file_lock.h"
 #include "base/result.h"
+#include "base/unique_fd.h"
 
 namespace hedge::proxy {
 
@@ -14,17 +13,31 @@ class EdgeClaim {
   // Takes the lock and writes the note. A directory in which neither can be written is a warning in the log:
   // the edge serves all the same.
   // Errors: already_exists `edge_already_running` (a living edge holds the lock).
-  static Result<EdgeClaim> take(const std::filesystem::path& state, const std::filesystem::path& control_socket);
+  static Result<EdgeClaim> take(const std::filesystem::path& state,
+                                const std::filesystem::path& control_socket);
+
+  // One that another edge hands over with its lock (none: it had none). The note is that edge's until own().
+  static EdgeClaim adopt(std::filesystem::path state, UniqueFd lock);
 
   EdgeClaim(EdgeClaim&&) noexcept = default;
   EdgeClaim& operator=(EdgeClaim&&) = delete;
-  ~EdgeClaim();  // removes the note, then gives the lock up
+  ~EdgeClaim();  // removes the note, if it owns it, then gives the lock up
+
+  void own() { owns_note_ = true; }
+  // Another process has it now: the note stays, and the lock is that process's alone.
+  void leave() {
+    owns_note_ = false;
+    lock_.reset();
+  }
+  // -1: there is none.
+  int lock_descriptor() const { return lock_.get(); }
 
  private:
-  EdgeClaim(std::filesystem::path state, std::optional<FileLock> lock);
+  EdgeClaim(std::filesystem::path state, UniqueFd lock);
 
   std::filesystem::path state_;  // empty: moved from
-  std::optional<FileLock> lock_;
+  UniqueFd lock_;                // of a locked file; the lock lasts until its last copy is closed
+  bool owns_note_ = true;
 };
 
 }  // namespace hedge::proxy

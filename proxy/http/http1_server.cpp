@@ -57,11 +57,11 @@ Task<bool> Http1Server::serve_one() {
   state->record.start = std::chrono::system_clock::now();
   const Http1Connection parts{connection_.stream(), input_, worker_};
   Http1Exchange exchange(parts, *state);
+  const AnswerContext context{worker_, parts_, start, connection_.wants_https()};
   if (head == HeadState::malformed) {
     exchange.close_afterwards();
-    co_await answer_malformed(exchange, *state, std::move(error));
+    co_await answer_malformed(exchange, *state, std::move(error), context);
   } else {
-    const AnswerContext context{worker_, parts_, connection_.wants_https()};
     co_await answer_request(exchange, *state, context);
   }
   log_request(*state, parts_, start);

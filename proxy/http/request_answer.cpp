@@ -4,6 +4,7 @@
 
 #include "proxy/error_answer.h"
 #include "proxy/forwarder.h"
+#include "proxy/metrics/metered_request.h"
 #include "router/host_pattern.h"
 
 namespace hedge::proxy::http {
@@ -20,6 +21,7 @@ Task<void> answer_request(Exchange& exchange, RequestState& state, const AnswerC
     if (authority) {
       state.record.host = authority->host;
       static_cast<void>(co_await answer_with_https_redirect(exchange, state, authority->host, https_port));
+      count_unrouted(context.worker.traffic(), state.record, context.start);
       co_return;
     }
   }
@@ -27,7 +29,8 @@ Task<void> answer_request(Exchange& exchange, RequestState& state, const AnswerC
   co_await forward(exchange, forwarding);
 }
 
-Task<void> answer_malformed(Exchange& exchange, RequestState& state, ProxyError error) {
+Task<void> answer_malformed(Exchange& exchange, RequestState& state, ProxyError error,
+                            const AnswerContext& context) {
   // What could be parsed of it must not steer the answer: no body is expected, and HEAD is not trusted.
   state.request.clear();
   state.record.scheme = exchange.peer().tls ? "https" : "http";
@@ -36,6 +39,7 @@ Task<void> answer_malformed(Exchange& exchange, RequestState& state, ProxyError 
   report.error = std::move(error);
   report.request_id = {state.fresh_request_id.data(), state.fresh_request_id.size()};
   static_cast<void>(co_await answer_with_error(exchange, state, report));
+  count_unrouted(context.worker.traffic(), state.record, context.start);
 }
 
 void log_request(RequestState& state, const ServerParts& parts, std::chrono::steady_clock::time_point start) {

@@ -27,6 +27,7 @@ struct ServerParts {
 struct AnswerContext {
   EdgeWorker& worker;
   const ServerParts& parts;
+  std::chrono::steady_clock::time_point start;  // when the request began to arrive
   // Plain bytes on a TLS port: anything but an upgrade is sent to https.
   bool wants_https = false;
 };
@@ -34,7 +35,8 @@ struct AnswerContext {
 // Forwards it, or sends it to https.
 Task<void> answer_request(Exchange& exchange, RequestState& state, const AnswerContext& context);
 // Says what is wrong with its head.
-Task<void> answer_malformed(Exchange& exchange, RequestState& state, ProxyError error);
+Task<void> answer_malformed(Exchange& exchange, RequestState& state, ProxyError error,
+                            const AnswerContext& context);
 // After the answer.
 void log_request(RequestState& state, const ServerParts& parts, std::chrono::steady_clock::time_point start);
 

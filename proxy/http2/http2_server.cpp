@@ -55,9 +55,9 @@ Task<void> Http2Server::serve(std::unique_ptr<Http2Exchange> exchange) {
   state.record.start = std::chrono::system_clock::now();
   worker_.mutable_stats().requests.add();
   std::optional<ProxyError> wrong = exchange->take_head_error();
-  const AnswerContext context{worker_, parts_, downstream_.wants_https()};
+  const AnswerContext context{worker_, parts_, start, downstream_.wants_https()};
   if (wrong) {
-    co_await answer_malformed(*exchange, state, std::move(*wrong));
+    co_await answer_malformed(*exchange, state, std::move(*wrong), context);
   } else {
     co_await answer_request(*exchange, state, context);
   }

@@ -30,6 +30,8 @@ class EdgeRunCommand final : public Command {
     edge.settings = std::move(*settings);
     edge.reload = [this, &services] { return load_settings(options_, services); };
     edge.paths = *paths;
+    edge.take_over = options_.takeover;
+    edge.environment = services.environment();
     edge.docker_host = variable("DOCKER_HOST", services);
     // An empty one is as good as none, as for Docker's own client.
     edge.is_docker_tls = !variable("DOCKER_TLS_VERIFY", services).empty() ||

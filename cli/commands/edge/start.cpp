@@ -33,8 +33,8 @@ class EdgeStartCommand final : public Command {
     if (!lock) return lock.error();
     const router::EdgeClient running(router::find_control_socket(paths->state, paths->control_socket()));
     const auto before = running.fetch_status();
-    if (before) return tell(services.output(), *before, true);
-    if (before.error().kind() != ErrorKind::unavailable) return before.error();
+    if (before && !options_.takeover) return tell(services.output(), *before, true);
+    if (!before && before.error().kind() != ErrorKind::unavailable) return before.error();
 
     const auto program = own_program();
     if (!program) return program.error();
@@ -42,7 +42,9 @@ class EdgeStartCommand final : public Command {
     launch.argv = as_arguments(options_, services);
     launch.argv.insert(launch.argv.begin(), program->string());
     launch.log = paths->logs_directory() / "edge.log";
-    const router::EdgeClient client(settings->edge.control.value_or(paths->control_socket()));
+    // A takeover keeps the control socket of the edge before.
+    const auto control = settings->edge.control.value_or(paths->control_socket());
+    const router::EdgeClient client(before ? router::find_control_socket(paths->state, control) : control);
     const auto status = launch_edge(launch, client);
     if (!status) return status.error();
     return tell(services.output(), *status, false);

@@ -1,5 +1,6 @@
 #include "proxy/control/control_api.h"
 
+#include <cstdlib>
 #include <map>
 #include <string>
 #include <vector>
@@ -42,6 +43,10 @@ class FakeStore final : public router::RouteStore {
 
 class FakeActions final : public ControlActions {
  public:
+  std::optional<Error> begin_handover() override { return std::nullopt; }
+  void end_handover(bool /*taken_over*/) override {}
+  ManagedEdge& edge() override { std::abort(); }
+  int claim_descriptor() const override { return -1; }
   void refresh() override {
     ++refreshes;
     std::vector<Route> routes = {fixed};
@@ -60,6 +65,8 @@ class FakeActions final : public ControlActions {
     facts.connections = 5;
     return facts;
   }
+  EdgeMetrics metrics() const override { return counted; }
+  ControlMetrics control_metrics() const override { return {}; }
   std::chrono::seconds uptime() const override { return std::chrono::seconds(90); }
   std::string state_directory() const override { return "/state"; }
 
@@ -70,6 +77,7 @@ class FakeActions final : public ControlActions {
     return route;
   }();
   FakeStore stored_routes;
+  EdgeMetrics counted;
   bool has_store = true;
   int refreshes = 0;
 
@@ -205,10 +213,10 @@ TEST_F(ControlApiTest, TheStoresRefusalsKeepTheirIds) {
 }
 
 TEST_F(ControlApiTest, OtherMethodsAndPlacesAreRefused) {
-  const std::vector<std::pair<std::string, std::string>> allowed = {{"/v1/status", "GET"},
-                                                                    {"/v1/routes", "GET"},
-                                                                    {"/v1/routes/a", "GET, PUT, DELETE"},
-                                                                    {"/v1/refresh", "POST"}};
+  const std::vector<std::pair<std::string, std::string>> allowed = {
+      {"/v1/status", "GET"},   {"/v1/routes", "GET"},   {"/v1/routes/a", "GET, PUT, DELETE"},
+      {"/v1/refresh", "POST"}, {"/v1/metrics", "GET"},  {"/v1/activity", "GET"},
+      {"/v1/events", "GET"},   {"/v1/takeover", "POST"}};
   for (const auto& [target, methods] : allowed) {
     const ApiAnswer answer = call("PATCH", target);
     expect_problem(answer, 405, "bad_request");
@@ -217,6 +225,47 @@ TEST_F(ControlApiTest, OtherMethodsAndPlacesAreRefused) {
   for (const std::string target : {"/", "", "/v1", "/v1/routes/", "/v2/status", "*", "/v1/status/x"}) {
     expect_problem(call("GET", target), 404, "bad_request");
   }
+}
+
+TEST_F(ControlApiTest, ABodyThatIsNoJsonIsToldWhereItStopsToBe) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"{\"upstream\": oops}", "line 1, column 14"},
+      {"{\n\n  \"upstream\" \"3000\"}", "line 3, column 19"},
+      {"", "line 1, column 1"},
+      {std::string(100'000, '['), "line 1, column 100001"},
+      {"{\"n\": 1e9999}", "too large"},
+  };
+  for (const auto& [body, where] : cases) {
+    const ApiAnswer answer = call("PUT", "/v1/routes/a", body);
+    expect_problem(answer, 400, "bad_request");
+    EXPECT_NE(answer.body.find(where), std::string::npos) << answer.body;
+  }
+}
+
+TEST_F(ControlApiTest, ActivityNamesWorktreesAndWhatIsOpen) {
+  WorktreeTotals& alpha = actions_.counted.traffic["alpha"];
+  alpha.by_class = {1, 20, 0, 3, 0};
+  alpha.requests_open = 2;
+  alpha.tunnels_open = 1;
+  alpha.last_request_seconds = 1'700'000'000;
+  actions_.counted.traffic["beta"];
+  actions_.counted.traffic["_unrouted"].by_class[3] = 9;
+  const json list = json::parse(call("GET", "/v1/activity").body).at("worktrees");
+  ASSERT_EQ(list.size(), 2U);
+  EXPECT_EQ(list[0], json({{"worktree", "alpha"},
+                           {"requests", 24},
+                           {"requests_open", 2},
+                           {"tunnels_open", 1},
+                           {"last_request", "2023-11-14T22:13:20Z"}}));
+  EXPECT_TRUE(list[1].at("last_request").is_null());
+}
+
+TEST_F(ControlApiTest, MetricsAreTextForPrometheus) {
+  actions_.counted.workers = 3;
+  const ApiAnswer answer = call("GET", "/v1/metrics");
+  EXPECT_EQ(answer.status, 200U);
+  EXPECT_EQ(answer.content_type, "text/plain; version=0.0.4; charset=utf-8");
+  EXPECT_NE(answer.body.find("\nhedge_workers 3\n"), std::string::npos);
 }
 
 TEST_F(ControlApiTest, HostileBytesComeBackEscaped) {

@@ -43,7 +43,13 @@ class FakeEdge final : public proxy::ManagedEdge, public proxy::UpstreamEvents {
     facts.listeners = {{"http", "127.0.0.1", 8080}};
     return facts;
   }
+  proxy::EdgeMetrics metrics() const override { return {}; }
   void begin_drain() override { ++drains; }
+  std::vector<proxy::OpenAddress> addresses() const override { return open; }
+  void pause_accepting() override { ++pauses; }
+  bool has_paused() const override { return true; }
+  void resume_accepting() override { ++resumes; }
+  void leave_to_successor() override { ++left; }
   void identity_gone(std::string) override {}
   void docker_answers_changed() override {}
 
@@ -62,6 +68,10 @@ class FakeEdge final : public proxy::ManagedEdge, public proxy::UpstreamEvents {
     return published_;
   }
   std::atomic<int> drains = 0;
+  std::vector<proxy::OpenAddress> open;
+  std::atomic<int> pauses = 0;
+  std::atomic<int> resumes = 0;
+  std::atomic<int> left = 0;
   // Above zero: the next question about its facts makes it throw.
   mutable std::atomic<int> failures = 0;
 

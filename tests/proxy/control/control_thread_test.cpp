@@ -148,14 +148,16 @@ TEST_F(ControlThreadTest, AChangeThatFindsTheStoreBusyIsToldSo) {
 TEST_F(ControlThreadTest, ASighupReadsTheStaticRoutesAgain) {
   std::atomic<bool> is_broken = false;
   options_.static_routes = {route("old.localhost")};
-  options_.reload_static_routes = [&is_broken]() -> Result<std::vector<Route>> {
-    if (is_broken) return Error(ErrorKind::invalid_input, "edge.toml:3:1: nonsense");
-    return std::vector<Route>{route("new.localhost")};
+  options_.reload = [&is_broken]() -> Result<proxy::ReloadedSettings> {
+    if (is_broken)
+      return Error(ErrorKind::invalid_input, "edge.toml:3:1: nonsense").with_id("config_invalid");
+    return proxy::ReloadedSettings{{route("new.localhost")}, {"workers takes a new process"}};
   };
   start();
   ASSERT_EQ(::raise(SIGHUP), 0);
   EXPECT_TRUE(edge_.wait_for_route("new.localhost"));
   EXPECT_FALSE(edge_.has("old.localhost"));
+  EXPECT_EQ(client().fetch_status()->warnings, std::vector<std::string>{"workers takes a new process"});
 
   is_broken = true;
   const int before = edge_.published();
@@ -166,6 +168,7 @@ TEST_F(ControlThreadTest, ASighupReadsTheStaticRoutesAgain) {
   const auto status = client().fetch_status();
   ASSERT_EQ(status->warnings.size(), 1U);
   EXPECT_NE(status->warnings[0].find("edge.toml:3:1"), std::string::npos);
+  EXPECT_NE(status->warnings[0].find("config_invalid"), std::string::npos);
 }
 
 TEST_F(ControlThreadTest, SigtermAndSigintDrainOnce) {

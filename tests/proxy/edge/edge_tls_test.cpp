@@ -109,10 +109,11 @@ TEST(EdgeTls, RefusesVersionsBefore12AndSpeaks12And13) {
 
 TEST(EdgeTls, AnswersAnUnknownNameWithTheAlertForIt) {
   LineEdge edge;
+  constexpr auto kUnknownName = static_cast<std::size_t>(proxy::HandshakeFailure::unknown_name);
   RawTlsClient client;
   EXPECT_EQ(client.connect(edge.tls_port(), "www.example.com"), SSL_R_TLSV1_UNRECOGNIZED_NAME);
   EXPECT_TRUE(edge.wait_for_open(0));
-  EXPECT_EQ(edge.server().workers().front()->stats().handshakes_failed.value(), 1U);
+  EXPECT_EQ(edge.server().workers().front()->stats().handshakes_failed[kUnknownName].value(), 1U);
 }
 
 // E-16, E-17
