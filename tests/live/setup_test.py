@@ -81,6 +81,21 @@ class Setup(unittest.TestCase):
     def _read(self, name: str) -> str:
         return (self.directory / name).read_text(encoding="utf-8")
 
+    @staticmethod
+    def _waits_for_a_lock(process: subprocess.Popen) -> bool:
+        """Some child of it does. Lines of those who wait: `1: -> FLOCK ADVISORY WRITE PID ...`"""
+        for line in Path("/proc/locks").read_text(encoding="utf-8").splitlines():
+            words = line.split()
+            if words[1] != "->":
+                continue
+            try:
+                status = Path(f"/proc/{words[5]}/stat").read_text(encoding="utf-8")
+            except FileNotFoundError:
+                continue
+            if int(status.rsplit(")", 1)[1].split()[1]) == process.pid:
+                return True
+        return False
+
     def test_an_unsupported_system_is_refused_by_name_and_apt_is_not_asked(self):
         self._system("ubuntu", "24.04")
         status, output = self._run()
@@ -172,6 +187,30 @@ class Setup(unittest.TestCase):
         for process in (first, second):
             output, _ = process.communicate(timeout=60)
             self.assertEqual(process.returncode, 0, output)
+        self.assertEqual(POLICY.read_text(encoding="utf-8"), own)
+
+    def test_an_install_that_outlives_its_script_under_sudo_is_waited_for(self):
+        own = "#!/bin/sh\nexit 0\n"
+        POLICY.write_text(own, encoding="utf-8")
+        self._absent("cmake")
+        # Somebody who is not root, and a sudo that passes on no descriptor, as the real one.
+        self._command("id", "#!/bin/sh\necho 1000\n")
+        self._command("sudo", "#!/bin/sh\n[ \"$1\" = -n ] && shift\nexec 9<&-\nexec \"$@\"\n")
+        self._command("apt-get", APT, during=(
+            f'if mkdir "{self.directory}/first"; then while [ ! -e "{self.directory}/go" ]; do sleep 0.05; done; '
+            f'[ -e "{POLICY}" ] && touch "{self.directory}/refused-throughout"; fi'))
+        first = self._start()
+        bounded_wait.until((self.directory / "installing").exists, 20, "the install runs")
+        first.kill()
+        first.wait(timeout=20)
+        second = self._start()
+        asked = self._read("asked")
+        bounded_wait.until(lambda: self._waits_for_a_lock(second) or self._read("asked") != asked, 60, "it waits or goes on")
+        self.assertEqual(self._read("asked"), asked)
+        (self.directory / "go").touch()
+        output, _ = second.communicate(timeout=60)
+        self.assertEqual(second.returncode, 0, output)
+        self.assertTrue((self.directory / "refused-throughout").exists())
         self.assertEqual(POLICY.read_text(encoding="utf-8"), own)
 
     def test_a_level_that_does_not_exist_is_a_usage_error(self):

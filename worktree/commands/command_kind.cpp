@@ -41,6 +41,7 @@ json parameters_of(const KnownCommand& known, const config::NamedCommand& comman
               {"check", check == nullptr ? config::Argv{} : check->argv},
               {"lockfiles", known.reads_lockfiles ? input.config.seed.lockfiles : std::vector<std::string>{}},
               {"stamp", check == nullptr},
+              {"seedable", known.reads_lockfiles ? input.config.seed.paths : std::vector<std::string>{}},
               {"seeded", known.reads_lockfiles ? input.observed.seed_paths : std::vector<std::string>{}},
               {"withheld", input.config.database.admin_url_variable},
               {"variables", variables}};
@@ -61,6 +62,7 @@ Result<ProjectCommandSpec> spec_from(const ResourceSpec& spec, const WorktreeRec
     out.argv = parameters.at("argv").get<std::vector<std::string>>();
     out.check = parameters.at("check").get<std::vector<std::string>>();
     out.lockfiles = parameters.at("lockfiles").get<std::vector<std::string>>();
+    out.seedable = parameters.value("seedable", std::vector<std::string>{});  // an earlier version recorded none
     out.seeded = parameters.value("seeded", std::vector<std::string>{});
     if (parameters.at("stamp").get<bool>()) out.stamp = stamp_in(record.git_dir, spec.name);
     const auto variables = parameters.at("variables").get<PlannedVariables>();

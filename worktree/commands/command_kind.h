@@ -14,7 +14,7 @@ namespace hedge::worktree {
 enum class CommandTurn { before_stack, after_stack };
 
 // `install` is due when the lockfiles differ from the ones that it last ran for (a stamp in the worktree's git directory; the
-// main checkout's stamp counts for a copy of its dependencies). `migrate` is due when `migrate_check` fails; without a
+// main checkout's stamp counts if all that the installation there made was copied). `migrate` is due when `migrate_check` fails; without a
 // `migrate_check` it runs once.
 class CommandKind final : public ResourceKind {
  public:

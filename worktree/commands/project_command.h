@@ -1,6 +1,7 @@
 // One command of the repository as a Resource: due or not, run, and nothing to remove.
 #pragma once
 
+#include <ctime>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -19,7 +20,8 @@ struct ProjectCommandSpec {
   std::filesystem::path main_checkout;      // empty: none
   std::filesystem::path stamp;              // of the lockfiles; empty: none
   std::filesystem::path main_stamp;
-  std::vector<std::string> seeded;          // what was copied from main, relative to the checkout
+  std::vector<std::string> seedable;        // configured paths that worktrees get from main, relative to the checkout
+  std::vector<std::string> seeded;          // those of them that main has
   WrapperPlace place;
   std::chrono::milliseconds limit{1800000};  // of one run
 };
@@ -43,11 +45,17 @@ class ProjectCommand final : public Resource {
   // Empty, if the checkout has none of the lockfiles.
   Result<std::string> lockfiles_summary(const std::filesystem::path& checkout) const;
   Result<std::string> lockfiles_digest(const std::filesystem::path& checkout) const;
-  Result<void> write_stamp() const;
+  // With what the installation made; in a worktree nobody asks for that.
+  Result<void> write_stamp(const std::vector<std::string>& made) const;
+  bool is_main() const { return spec_.main_stamp == spec_.stamp; }
+  Result<CommandOutput> run_and_stamp();
+  // Of an installation in main. Empty, if it is not known.
+  std::vector<std::string> find_made(const Result<timespec>& began) const;
   bool is_copy_of_main(const std::string& digest) const;
 
   ProjectCommandSpec spec_;
   Environment environment_;
+  CommandRunner& runner_;
   Wrapper wrapper_;
 };
 

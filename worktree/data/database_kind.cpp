@@ -1,5 +1,7 @@
 #include "worktree/data/database_kind.h"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
@@ -86,21 +88,45 @@ std::string server_of(const std::string& url) {
   return (is_loopback ? "localhost" : address.host) + ":" + (address.port.empty() ? "5432" : address.port);
 }
 
+std::string given_url(const std::string& variable, const Environment& environment) {
+  const auto given = environment.find(variable);
+  return given == environment.end() ? std::string() : given->second;
+}
+
+// What the worktree's hedge.toml says today, and main's: a destroy or gc works from a ledger that may know less.
+std::vector<config::DatabaseConfig> configured_databases(const WorktreeRecord& record) {
+  std::vector<config::DatabaseConfig> out;
+  for (const fs::path& checkout : {record.path, record.main_checkout}) {
+    if (checkout.empty()) continue;
+    const auto config = config::load_project_config(checkout);
+    if (config && config->database.engine == config::DatabaseEngine::postgres) out.push_back(config->database);
+  }
+  return out;
+}
+
 // The administrator's URL from the environment, from the configuration, or from an earlier run's. Where the databases
 // were made is where they are: today's may bring another name or password, but no other server.
-void find_admin(const Json& json, const Environment& environment, PostgresSpec& spec) {
-  const auto variable = environment.find(json.at("admin_variable").get<std::string>());
-  const bool is_given = variable != environment.end() && !variable->second.empty();
-  const std::string todays = is_given ? variable->second : json.at("admin_url").get<std::string>();
+void find_admin(const Json& json, const WorktreeRecord& record, const Environment& environment, PostgresSpec& spec) {
+  const std::string recorded = json.at("admin_url").get<std::string>();
+  const std::string given = given_url(json.at("admin_variable").get<std::string>(), environment);
   const auto kept = read_file(spec.kept_url);
-  if (!kept) {
-    spec.golden.admin.url = todays;
+  if (!kept || kept->empty()) {
+    spec.golden.admin.url = given.empty() ? recorded : given;
     return;
   }
   spec.former_url = *kept;
-  const bool is_elsewhere = todays.empty() || server_of(todays) != server_of(*kept);
-  if (is_given && is_elsewhere) spec.other_server = server_of(todays);
-  spec.golden.admin.url = is_elsewhere ? *kept : todays;
+  std::vector<std::string> urls{given};
+  for (const config::DatabaseConfig& database : configured_databases(record)) {
+    urls.push_back(given_url(database.admin_url_variable, environment));
+    urls.push_back(database.admin_url.value_or(""));
+  }
+  urls.insert(urls.end(), {recorded, *kept});
+  for (const std::string& url : urls) {
+    const bool is_there = !url.empty() && server_of(url) == server_of(*kept);
+    if (is_there && std::ranges::find(spec.other_urls, url) == spec.other_urls.end()) spec.other_urls.push_back(url);
+  }
+  if (!given.empty() && server_of(given) != server_of(*kept)) spec.other_server = server_of(given);
+  spec.golden.admin.url = spec.other_urls.front();
 }
 
 PostgresSpec postgres_from(const Json& json, const WorktreeRecord& record, const Environment& environment,
@@ -112,7 +138,7 @@ PostgresSpec postgres_from(const Json& json, const WorktreeRecord& record, const
   spec.database = json.at("database").get<std::string>();
   spec.test_database = json.at("test_database").get<std::string>();
   spec.kept_url = state / (record.id + ".url");
-  find_admin(json, environment, spec);
+  find_admin(json, record, environment, spec);
   spec.golden.admin.database = "postgres";  // nobody needs to be disturbed who works in another
   spec.golden.source = json.at("source").get<std::string>();
   spec.golden.name = json.at("golden").get<std::string>();

@@ -20,13 +20,18 @@ PostgresData::PostgresData(PostgresSpec spec, CommandRunner& runner)
 Result<PgConnection> PostgresData::connect() {
   auto admin = PgConnection::connect(spec_.golden.admin);
   const bool is_refused = !admin && admin.error().id() == "database_access_denied";
-  if (!is_refused || spec_.former_url.empty()) return admin;
-  PgTarget former = spec_.golden.admin;
-  former.url = spec_.former_url;
-  auto as_before = PgConnection::connect(former);
-  if (!as_before) return admin;
-  spec_.golden.admin = former;
-  return as_before;
+  if (!is_refused) return admin;
+  const std::string first = spec_.golden.admin.url;
+  for (const std::string& url : spec_.other_urls) {
+    if (url == first) continue;
+    PgTarget other = spec_.golden.admin;
+    other.url = url;
+    auto as_other = PgConnection::connect(other);
+    if (!as_other) continue;
+    spec_.golden.admin = other;
+    return as_other;
+  }
+  return admin;
 }
 
 Result<Finding> PostgresData::check() {
@@ -130,6 +135,9 @@ Result<Change> PostgresData::converge() {
   auto finding = look(*admin);
   if (!finding) return finding.error();
   if (finding->presence == Presence::foreign) return finding->problems.front();
+  // What the server takes today is what a later remove() needs.
+  const bool is_rotated = !spec_.former_url.empty() && spec_.former_url != spec_.golden.admin.url;
+  if (auto kept = is_rotated ? keep_url() : Result<void>(); !kept) return kept.error();
   Change change{kind(), name(), Action::none, {}};
   if (finding->presence == Presence::present) return change;
   const auto golden = ensure_golden(spec_.golden, runner_);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/subprocess.h"
 #include "worktree/data/golden.h"
@@ -19,7 +20,8 @@ struct PostgresSpec {
   // Where the administrator's URL is kept (0600) for a later remove() from another shell; empty: it is
   // configured for all.
   std::filesystem::path kept_url;
-  std::string former_url;    // what is in there; used where the server refuses today's. Empty: nothing is
+  std::string former_url;    // what is in there. Empty: nothing is
+  std::vector<std::string> other_urls;  // of the same server, tried in turn where it refuses the first
   std::string other_server;  // that the caller names now, though they were made elsewhere; empty: none
   GoldenSpec golden;
 };

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "tests/support/temporary_directory.h"
+#include "worktree/commands/install_results.h"
 
 namespace hedge::worktree {
 namespace {
@@ -24,6 +25,7 @@ class ProjectCommandTest : public testing::Test {
   ProjectCommandTest() {
     EXPECT_TRUE(ensure_directory(main()));
     EXPECT_TRUE(ensure_directory(worktree()));
+    git({"init", "--quiet"});
     spec_.name = "install";
     spec_.argv = {"sh", "-c", "echo ran >> ran"};
     spec_.lockfiles = {"lock"};
@@ -31,8 +33,15 @@ class ProjectCommandTest : public testing::Test {
     spec_.main_checkout = main();
     spec_.stamp = directory_ / "stamp";
     spec_.main_stamp = directory_ / "main-stamp";
+    spec_.seedable = {"deps", "more", "var/cache"};
   }
 
+  void git(std::vector<std::string> arguments) const {
+    CommandLine command;
+    command.argv = {"git", "-C", main().string()};
+    command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
+    EXPECT_TRUE(run_for_output(command));
+  }
   std::filesystem::path main() const { return directory_ / "main"; }
   std::filesystem::path worktree() const { return directory_ / "worktree"; }
   void lock(const std::filesystem::path& checkout, std::string_view text) {
@@ -50,8 +59,15 @@ class ProjectCommandTest : public testing::Test {
     ASSERT_TRUE(ensure_directory(worktree() / path));
     spec_.seeded.push_back(path);
   }
-  void install_in_main() {
+  void install_in_main(const std::string& script = "mkdir -p deps && touch deps/library") {
     ProjectCommandSpec of_main = spec_;
+    of_main.argv = {"sh", "-c", script};
+    of_main.seeded.clear();
+    if (path_exists(main() / "lock")) git({"add", "lock"});
+    // The file system's clock moves in steps: what was there before must lie before the installation.
+    const timespec before = file_system_time(directory_.path()).value();
+    timespec now = before;
+    while (now.tv_sec == before.tv_sec && now.tv_nsec == before.tv_nsec) now = file_system_time(directory_.path()).value();
     of_main.checkout = of_main.place.directory = main();
     of_main.stamp = spec_.main_stamp;
     ASSERT_TRUE(ProjectCommand(of_main, current_environment(), runner_, stacks_).converge());
@@ -99,6 +115,53 @@ TEST_F(ProjectCommandTest, K07_MainsInstallationCountsOnlyWhereItsResultWasCopie
   EXPECT_EQ(presence(), Presence::missing) << "a part of it was not copied";
   EXPECT_EQ(converge(), Action::updated);
   EXPECT_EQ(runs(), "ran\n");
+}
+
+TEST_F(ProjectCommandTest, K07_AnotherSeedPathThanTheOneThatMainsInstallationMadeSaysNothing) {
+  lock(main(), "1");
+  lock(worktree(), "1");
+  ASSERT_TRUE(ensure_directory(main() / "var/cache"));
+  install_in_main("mkdir -p packages/app/libs && touch packages/app/libs/one");
+  seed("var/cache");
+  EXPECT_EQ(presence(), Presence::missing) << "what was installed is in no seed path";
+  EXPECT_EQ(converge(), Action::updated);
+  EXPECT_EQ(runs(), "ran\n");
+}
+
+TEST_F(ProjectCommandTest, K07_EveryThingThatMainsInstallationMadeMustHaveBeenCopied) {
+  lock(main(), "1");
+  lock(worktree(), "1");
+  install_in_main("mkdir -p deps packages/app/libs var/cache && touch deps/one packages/app/libs/one var/cache/one");
+  seed("deps");
+  seed("var/cache");
+  EXPECT_EQ(presence(), Presence::missing) << "packages/app/libs was not";
+  spec_.seeded.emplace_back("packages/app/libs");
+  EXPECT_EQ(presence(), Presence::missing) << "it is not there";
+  ASSERT_TRUE(ensure_directory(worktree() / "packages/app/libs"));
+  EXPECT_EQ(presence(), Presence::missing) << "packages is not copied as a whole, and holds more for all we know";
+  spec_.seeded.emplace_back("packages");
+  EXPECT_EQ(presence(), Presence::present);
+}
+
+TEST_F(ProjectCommandTest, WhatMainsFirstInstallationMadeIsStillKnownAfterASecondOneWithLessToDo) {
+  lock(main(), "1");
+  install_in_main("mkdir -p deps more && touch deps/one more/one");
+  lock(main(), "2");
+  lock(worktree(), "2");
+  install_in_main("touch more/two");
+  seed("more");
+  EXPECT_EQ(presence(), Presence::missing) << "deps was not copied";
+  seed("deps");
+  EXPECT_EQ(presence(), Presence::present);
+}
+
+TEST_F(ProjectCommandTest, AnInstallationInMainThatChangedNothingVisibleCountsForNobody) {
+  lock(main(), "1");
+  lock(worktree(), "1");
+  ASSERT_TRUE(ensure_directory(main() / "deps"));
+  seed("deps");
+  install_in_main("true");
+  EXPECT_EQ(presence(), Presence::missing);
 }
 
 TEST_F(ProjectCommandTest, K07_WithoutALockfileMainsInstallationNeverCounts) {

@@ -170,6 +170,22 @@ TEST_F(DatabaseKindTest, a_corrected_url_of_the_same_server_counts_and_one_of_an
   EXPECT_THAT(asked(), HasSubstr("port 2 "));
 }
 
+TEST_F(DatabaseKindTest, a_url_that_was_corrected_since_the_ledgers_entry_was_written_counts) {
+  configure(replace_all(kPostgres, "admin@db.internal:5433", "former@localhost:1"));
+  const auto recorded = plan().at(0);
+  ASSERT_TRUE(ensure_directory(paths_.state / "databases"));
+  ASSERT_TRUE(write_file_atomically(paths_.state / "databases" / (record_.id + ".url"), "postgresql://former@localhost:1/", 0600));
+  const auto asked = [&] { return (*kind().make(recorded, record_))->remove().error().text(); };
+  EXPECT_THAT(asked(), HasSubstr("\"localhost\""));
+  for (const std::filesystem::path& checkout : {record_.main_checkout, record_.path}) {
+    ASSERT_TRUE(ensure_directory(checkout));
+    ASSERT_TRUE(write_file_atomically(checkout / "hedge.toml", replace_all(kPostgres, "admin@db.internal:5433", "corrected@127.0.0.1:1"), 0644));
+    EXPECT_THAT(asked(), HasSubstr("\"127.0.0.1\"")) << checkout;
+    ASSERT_TRUE(write_file_atomically(checkout / "hedge.toml", replace_all(kPostgres, "db.internal:5433", "127.0.0.1:2"), 0644));
+    EXPECT_THAT(asked(), HasSubstr("\"localhost\"")) << "another server has nothing of the worktree";
+  }
+}
+
 TEST_F(DatabaseKindTest, a_database_of_another_engine_is_another_thing) {
   configure(kSqlite);
   const auto file = plan().at(0);

@@ -106,6 +106,7 @@ TEST_F(PostgresTest, a_corrected_administrator_counts_though_a_former_one_is_kep
   ASSERT_TRUE(PostgresData(kept, runner_).converge());
   must("ALTER ROLE chief RENAME TO boss");
   kept.former_url = read_file(kept.kept_url).value();
+  kept.other_urls = {kept.former_url};
   EXPECT_EQ(PostgresData(kept, runner_).check()->problems.at(0).id(), "database_access_denied");
   kept.golden.admin.url = server_url();
   EXPECT_EQ(PostgresData(kept, runner_).check()->presence, Presence::present);
@@ -117,11 +118,30 @@ TEST_F(PostgresTest, the_kept_url_serves_where_the_configured_one_says_less) {
   kept.kept_url = directory_ / "state/alpha.url";
   ASSERT_TRUE(PostgresData(kept, runner_).converge());
   kept.former_url = server_url();
+  kept.other_urls = {url_of("nobody", ""), kept.former_url};
   kept.golden.admin.url = url_of("nobody", "");
   EXPECT_EQ(PostgresData(kept, runner_).check()->presence, Presence::present);
   must("DROP DATABASE shop_alpha_test");
   ASSERT_TRUE(PostgresData(kept, runner_).converge());
   EXPECT_EQ(read_file(kept.kept_url).value(), server_url());
+  EXPECT_EQ(PostgresData(kept, runner_).remove()->action, Action::removed);
+}
+
+TEST_F(PostgresTest, a_rotated_password_is_kept_once_it_has_been_used) {
+  must("CREATE ROLE chief LOGIN SUPERUSER PASSWORD 'chief'");
+  PostgresSpec kept = spec();
+  kept.kept_url = directory_ / "state/alpha.url";
+  kept.golden.admin.url = url_of("chief", "chief");
+  ASSERT_TRUE(PostgresData(kept, runner_).converge());
+  must("ALTER ROLE chief PASSWORD 'rotated'");
+  must("DROP DATABASE shop_alpha_test");
+  kept.former_url = read_file(kept.kept_url).value();
+  kept.other_urls = {kept.former_url};
+  kept.golden.admin.url = url_of("chief", "rotated");
+  ASSERT_TRUE(PostgresData(kept, runner_).converge());
+  EXPECT_EQ(read_file(kept.kept_url).value(), url_of("chief", "rotated"));
+  // From another shell, which has no administrator's variable.
+  kept.former_url = kept.golden.admin.url = read_file(kept.kept_url).value();
   EXPECT_EQ(PostgresData(kept, runner_).remove()->action, Action::removed);
 }
 
