@@ -155,6 +155,7 @@ void Http2Connection::produce() {
   output_end_ += bytes;
   if (bytes > 0) schedule();
   if (output_end_ == 0) output_.release();
+  if (session_.is_broken()) die();
 }
 
 void Http2Connection::flush() {

@@ -97,6 +97,10 @@ void Http2Session::Impl::goaway_sent() {
   static_cast<void>(nghttp2_submit_ping(get(), NGHTTP2_FLAG_NONE, nullptr));
 }
 
+std::size_t Http2Session::Impl::room_for_data() const {
+  return room_.size() - std::min(room_.size(), kHttp2FrameHeaderBytes);
+}
+
 bool Http2Session::Impl::put(std::string_view frame_header, std::string_view data) {
   const std::size_t bytes = frame_header.size() + data.size();
   if (room_.size() < bytes) return false;
@@ -122,14 +126,16 @@ bool Http2Session::Impl::receive(std::string_view bytes, Millis now) {
 std::size_t Http2Session::Impl::produce(std::span<char> room) {
   room_ = room;
   produced_ = 0;
-  while (room_.size() >= kLeastRoom) {
+  while (room_.size() >= kLeastRoom && !broken_) {
     const std::uint8_t* frames = nullptr;
     const std::size_t before = produced_;
     const ssize_t bytes = nghttp2_session_mem_send(get(), &frames);
     // A DATA frame goes into the room by itself and counts as nothing here.
-    if (bytes < 0 || (bytes == 0 && produced_ == before)) break;
-    const auto length = static_cast<std::size_t>(bytes);
-    if (length == 0) continue;
+    if (bytes == 0 && produced_ == before) break;
+    const auto length = static_cast<std::size_t>(std::max<ssize_t>(bytes, 0));
+    // The library gives out one frame a call, and none is larger than that.
+    broken_ = bytes < 0 || length > room_.size();
+    if (length == 0 || broken_) continue;
     std::memcpy(room_.data(), frames, length);
     room_ = room_.subspan(length);
     produced_ += length;
@@ -172,6 +178,10 @@ std::size_t Http2Session::produce(std::span<char> room) {
 
 bool Http2Session::is_over() const {
   return nghttp2_session_want_read(impl_->get()) == 0 && nghttp2_session_want_write(impl_->get()) == 0;
+}
+
+bool Http2Session::is_broken() const {
+  return impl_->is_broken();
 }
 
 bool Http2Session::is_within_frame() const {

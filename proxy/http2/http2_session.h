@@ -109,6 +109,8 @@ class Http2Session {
   std::size_t produce(std::span<char> room);
   // Neither side wants anything any more: close.
   bool is_over() const;
+  // What has been produced cannot be continued: close at once.
+  bool is_broken() const;
   // Bytes of an unfinished frame or header block have come: the rest is due.
   bool is_within_frame() const;
   bool is_within_head() const;
