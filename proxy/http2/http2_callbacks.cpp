@@ -90,8 +90,10 @@ int frame_received(nghttp2_session* session, const nghttp2_frame* frame, void* u
       }
       break;
     case NGHTTP2_SETTINGS:
+      if ((frame->hd.flags & NGHTTP2_FLAG_ACK) != 0) break;
+      impl.has_peer_settings = true;
       // The initial window is one of them.
-      if ((frame->hd.flags & NGHTTP2_FLAG_ACK) == 0) impl.events().windows_grew();
+      impl.events().windows_grew();
       break;
     case NGHTTP2_PING:
       if ((frame->hd.flags & NGHTTP2_FLAG_ACK) != 0 && impl.shutdown == Impl::Shutdown::ping_sent)

@@ -259,6 +259,10 @@ void Http2Session::terminate(Http2Error error) {
   static_cast<void>(nghttp2_session_terminate_session(impl_->get(), static_cast<std::uint32_t>(error)));
 }
 
+bool Http2Session::has_peer_settings() const {
+  return impl_->has_peer_settings;
+}
+
 std::uint32_t Http2Session::peer_most_streams() const {
   return nghttp2_session_get_remote_settings(impl_->get(), NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS);
 }

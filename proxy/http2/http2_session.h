@@ -141,7 +141,8 @@ class Http2Session {
   // GOAWAY; everything ends.
   void terminate(Http2Error error);
 
-  // The peer's settings.
+  // The peer's settings; before they have come, what the protocol takes for granted.
+  bool has_peer_settings() const;
   std::uint32_t peer_most_streams() const;
   bool peer_takes_extended_connect() const;
 

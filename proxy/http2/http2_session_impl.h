@@ -44,6 +44,7 @@ class Http2Session::Impl {
   void goaway_sent();
   enum class Shutdown : std::uint8_t { none, notice_due, ping_sent };
   Shutdown shutdown = Shutdown::none;
+  bool has_peer_settings = false;
 
  private:
   struct FreeSession {

@@ -190,8 +190,8 @@ TEST_F(Http2Sessions, AStreamThatIsGivenUpForWantOfRoomStopsNoOther) {
 // The end of one stream lets the head of another follow, which the peer's limit had held back.
 TEST_F(Http2Sessions, AHeadThatFollowsTheEndOfAnotherStreamStaysWithinTheRoom) {
   namespace h2 = test::h2;
-  ASSERT_TRUE(client_.session.receive(
-      h2::frame(h2::kSettings, 0, 0, h2::setting(h2::kMaxConcurrentStreams, 1)), 1));
+  ASSERT_TRUE(
+      client_.session.receive(h2::frame(h2::kSettings, 0, 0, h2::setting(h2::kMaxConcurrentStreams, 1)), 1));
   const std::int32_t first = ask(true);
   client_.take();
   const std::string answer =
@@ -199,8 +199,8 @@ TEST_F(Http2Sessions, AHeadThatFollowsTheEndOfAnotherStreamStaysWithinTheRoom) {
                 h2::header_block({{":status", "200"}}));
   ASSERT_TRUE(client_.session.receive(answer, 1));
   const std::string large_value(15'000, 'v');
-  const Http2Field fields[] = {{":method", "GET"}, {":scheme", "http"}, {":authority", "a"},
-                               {":path", "/"},     {"x", large_value}};
+  const Http2Field fields[] = {
+      {":method", "GET"}, {":scheme", "http"}, {":authority", "a"}, {":path", "/"}, {"x", large_value}};
   Stream second;
   ASSERT_TRUE(client_.session.submit_request(fields, second, false));
   const std::string data(16'384, 'd');
