@@ -108,6 +108,13 @@ int frame_received(nghttp2_session* session, const nghttp2_frame* frame, void* u
   return 0;
 }
 
+int frame_refused(nghttp2_session* /*session*/, const nghttp2_frame* /*frame*/, int error, void* user) {
+  // Only a client that does not know the limit yet passes it. The resets are made for nothing, and are not
+  // bounded by the number of streams as others are.
+  if (error == NGHTTP2_ERR_REFUSED_STREAM) self(user).count_idle_frame();
+  return 0;
+}
+
 int frame_sent(nghttp2_session* session, const nghttp2_frame* frame, void* user) {
   if (frame->hd.type == NGHTTP2_RST_STREAM) self(user).reset_sent(frame->rst_stream.error_code);
   if (frame->hd.type == NGHTTP2_GOAWAY) self(user).goaway_sent();
@@ -174,6 +181,7 @@ const nghttp2_session_callbacks* Http2Callbacks::all() {
     nghttp2_session_callbacks_set_on_invalid_header_callback2(fresh, &invalid_header);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(fresh, &data_chunk);
     nghttp2_session_callbacks_set_on_frame_recv_callback(fresh, &frame_received);
+    nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(fresh, &frame_refused);
     nghttp2_session_callbacks_set_on_frame_send_callback(fresh, &frame_sent);
     nghttp2_session_callbacks_set_on_stream_close_callback(fresh, &stream_closed);
     nghttp2_session_callbacks_set_send_data_callback(fresh, &send_data);

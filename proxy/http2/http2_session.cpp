@@ -18,6 +18,9 @@ constexpr std::uint64_t kResetsPerSecond = 200;
 // 64 frames of 16 KiB hold more than any header that is answered with a 431; more is a flood
 // (CVE-2024-28182).
 constexpr std::size_t kMostContinuations = 64;
+// Frames that wait to be sent because the peer does not read. All streams together need a few hundred, the
+// library allows a thousand acknowledgements beside them.
+constexpr std::size_t kMostQueuedFrames = 3'000;
 // What an upstream may send back: its own head's limit and then some.
 constexpr std::size_t kMostSentHeaderBytes = 256U << 10;
 
@@ -38,7 +41,7 @@ std::unique_ptr<nghttp2_option, FreeOption> make_options() {
 }
 
 // Frames that move nothing: PING, SETTINGS, PRIORITY, empty DATA (CVE-2019-9512, -9513, -9515, -9518), what
-// nobody knows, and resets of ours that the peer provokes (CVE-2025-8671).
+// nobody knows, streams over the limit, and resets of ours that the peer provokes (CVE-2025-8671).
 constexpr Http2FloodGuard::Rate kIdleFrames{4'000, 1'000};
 
 }  // namespace
@@ -120,6 +123,7 @@ bool Http2Session::Impl::receive(std::string_view bytes, Millis now) {
   // RFC 9113, section 3.4: a bad preface is a connection error, too.
   if (used < 0) fail(used == NGHTTP2_ERR_FLOODED ? NGHTTP2_ENHANCE_YOUR_CALM : NGHTTP2_PROTOCOL_ERROR);
   if (tracker_.is_at_fault()) fail(NGHTTP2_PROTOCOL_ERROR);
+  if (nghttp2_session_get_outbound_queue_size(get()) > kMostQueuedFrames) fail(NGHTTP2_ENHANCE_YOUR_CALM);
   return !faulty_;
 }
 

@@ -281,6 +281,47 @@ TEST_F(Http2Sessions, TheNoticeOfAShutdownComesBeforeThePingThatAsksWhetherItWas
   EXPECT_EQ(bytes[9 + 8 + 3], test::h2::kPing);
 }
 
+// A client that does not know the limit yet, and never reads what it is told.
+class Http2RefusedStreams : public Http2Sessions {
+ protected:
+  std::string heads(std::uint32_t count) {
+    namespace h2 = test::h2;
+    std::string wire;
+    for (; count > 0; --count, next_ += 2)
+      wire += h2::frame(h2::kHeaders, h2::kEndHeaders, next_, h2::header_block(h2::post("a")));
+    return wire;
+  }
+  std::uint32_t next_ = 1;
+};
+
+TEST_F(Http2RefusedStreams, AreAnsweredOneByOneWhereTheyAreFew) {
+  namespace h2 = test::h2;
+  ASSERT_TRUE(server_.session.receive(
+      std::string(h2::kPreface) + h2::frame(h2::kSettings, 0, 0, {}) + heads(kHttp2MostStreams), 1));
+  ASSERT_TRUE(server_.session.receive(heads(1'000), 1));
+  EXPECT_EQ(server_.streams.size(), kHttp2MostStreams);
+  EXPECT_GT(server_.take().size(), 1'000 * 13U);
+}
+
+TEST_F(Http2RefusedStreams, EndTheConnectionWhereTheyAreAFlood) {
+  namespace h2 = test::h2;
+  ASSERT_TRUE(server_.session.receive(
+      std::string(h2::kPreface) + h2::frame(h2::kSettings, 0, 0, {}) + heads(kHttp2MostStreams), 1));
+  int batches = 0;
+  while (batches < 100 && server_.session.receive(heads(100), 1)) ++batches;
+  EXPECT_LT(batches, 50);
+}
+
+// Slowly, so that nothing but what waits gives it away.
+TEST_F(Http2RefusedStreams, EndTheConnectionWhereNobodyReadsTheAnswers) {
+  namespace h2 = test::h2;
+  ASSERT_TRUE(server_.session.receive(
+      std::string(h2::kPreface) + h2::frame(h2::kSettings, 0, 0, {}) + heads(kHttp2MostStreams), 1));
+  int batches = 0;
+  while (batches < 100 && server_.session.receive(heads(100), 1'000 * (batches + 1))) ++batches;
+  EXPECT_LT(batches, 50);
+}
+
 TEST_F(Http2Sessions, ABadFieldIsToldAndNotPassedOn) {
   namespace h2 = test::h2;
   std::string wire(h2::kPreface);
