@@ -71,6 +71,9 @@ void EdgeServer::remove_address(std::uint32_t number) {
 void EdgeServer::change_settings(EdgeSettings settings) {
   if (settings.https_port == 0) settings.https_port = port(ListenerKind::tls);
   settings.most_connections = settings_.most_connections;
+  // Workers make their TLS context when they first need it: all of them verify as the edge did at its start.
+  settings.upstream_verify = settings_.upstream_verify;
+  settings.upstream_ca = settings_.upstream_ca;
   for (const auto& worker : workers_) worker->change_settings(settings);
 }
 

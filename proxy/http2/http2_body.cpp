@@ -5,7 +5,7 @@
 namespace hedge::proxy::http {
 
 BodyChunk Http2Body::take_buffered() {
-  if (finished_) return {};
+  if (finished_ || spoiled_) return {};
   return take();
 }
 
@@ -15,6 +15,11 @@ Task<BodyRead> Http2Body::read() {
   while (!stream_.has_buffered() && !stream_.remote_ended() && !stream_.is_broken()) {
     const IoResult waited = co_await stream_.readable();
     if (!waited.ok()) break;
+  }
+  if (spoiled_) {
+    failed_ = true;
+    out.status = BodyStatus::failed;
+    co_return out;
   }
   // What had arrived before the stream broke is worth nothing without the rest; a reset after the end is
   // harmless.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "proxy/http/body_source.h"
@@ -18,6 +19,11 @@ class Http2Body final : public BodySource {
 
   // After the head.
   void start() { finished_ = false; }
+  // It does not count as whole, although its stream may end: the trailers are bad.
+  void fail(ProxyError why) {
+    failure_ = std::move(why);
+    spoiled_ = true;
+  }
 
   BodyChunk take_buffered() override;
   Task<BodyRead> read() override;
@@ -38,6 +44,7 @@ class Http2Body final : public BodySource {
   ProxyError failure_;
   bool finished_ = true;
   bool failed_ = false;
+  bool spoiled_ = false;  // to be told at the next read
 };
 
 }  // namespace hedge::proxy::http

@@ -6,6 +6,14 @@
 #include "proxy/http2/http2_client_connection.h"
 
 namespace hedge::proxy::http {
+namespace {
+
+// Nothing bounds header blocks in the way that windows bound bodies. What all interim heads of a response may
+// come to, fields and a sum for each: hints of any size, and progress reports for many hours.
+constexpr std::size_t kMostInterimCost = 256U << 10;
+constexpr std::size_t kInterimHeadCost = 64;
+
+}  // namespace
 
 Http2Call::Http2Call(Http2ClientConnection& connection, RequestState& state, LeaseTimings timings)
     : state_(state),
@@ -56,37 +64,61 @@ Task<IoResult> Http2Call::send_pieces(BodyChunk chunk, const std::vector<Field>&
 }
 
 void Http2Call::head_began() {
+  if (given_up_) return;
+  response_started_ = true;
   if (final_head_came_) {
     block_.emplace(trailers_, state_.received);
   } else {
-    block_.emplace(heads_.emplace_back().head.fields, state_.received);
+    arriving_ = ReceivedHead();
+    block_.emplace(arriving_.head.fields, state_.received);
   }
 }
 
 void Http2Call::head_received(bool last) {
-  if (final_head_came_) {
-    finish_trailers(trailers_);
-    return;
+  if (given_up_) return;
+  if (final_head_came_) return trailers_received();
+  arriving_.last = last;
+  arriving_.error = check_head(last);
+  final_head_came_ = arriving_.error || !is_interim(arriving_.head.status);
+  if (arriving_.error) {
+    given_up_ = true;
+    stream_.reset_with(Http2Error::protocol_error);
   }
-  ReceivedHead& received = heads_.back();
-  received.error = finish_response_head(*block_, last, head_request_, received.head);
-  if (!received.error && block_->malformed())
-    received.error = ProxyError{ProxyReason::upstream_bad_response, "a header field is malformed", {}};
-  received.last = last;
-  final_head_came_ = received.error || !is_interim(received.head.status);
+  heads_.push_back(std::move(arriving_));
   stream_.set_news(true);
 }
 
+std::optional<ProxyError> Http2Call::check_head(bool last) {
+  if (auto wrong = finish_response_head(*block_, last, head_request_, arriving_.head)) return wrong;
+  if (block_->malformed())
+    return ProxyError{ProxyReason::upstream_bad_response, "a header field is malformed", {}};
+  if (!is_interim(arriving_.head.status)) return std::nullopt;
+  interim_cost_ += kInterimHeadCost + block_->bytes();
+  if (interim_cost_ > kMostInterimCost)
+    return ProxyError{
+        ProxyReason::upstream_bad_response, "there are too many interim responses before the final one", {}};
+  return std::nullopt;
+}
+
+void Http2Call::trailers_received() {
+  if (block_->malformed() || block_->too_large()) {
+    given_up_ = true;
+    body_.fail(ProxyError{ProxyReason::upstream_bad_response,
+                          block_->malformed() ? "a trailer field is malformed" : "the trailers are too large",
+                          {}});
+    return stream_.reset_with(Http2Error::protocol_error);
+  }
+  finish_trailers(trailers_);
+}
+
 Task<std::optional<ProxyError>> Http2Call::read_head(bool /*head_request*/, ResponseHead& out) {
-  // A block that has begun is in the list already.
-  while (heads_.empty() || (heads_.size() == 1 && heads_.front().head.status == 0 && !heads_.front().error)) {
+  while (heads_.empty()) {
     if (stream_.is_broken() || stream_.remote_ended()) co_return closed();
     const IoResult waited = co_await stream_.readable();
     if (!waited.ok()) co_return closed();
     stream_.set_news(false);
   }
   stream_.set_news(false);
-  response_started_ = true;
   ReceivedHead received = std::move(heads_.front());
   heads_.erase(heads_.begin());
   if (received.error) co_return std::move(received.error);

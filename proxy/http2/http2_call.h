@@ -1,6 +1,7 @@
 // One request to an HTTP/2 upstream and its response: one stream of a connection that others use, too.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -50,10 +51,16 @@ class Http2Call final : public UpstreamCall, private Http2HeadEvents {
   };
 
   void head_began() override;
-  void field_received(std::string_view name, std::string_view value) override { block_->add(name, value); }
-  void bad_field_received() override { block_->add_bad_field(); }
+  void field_received(std::string_view name, std::string_view value) override {
+    if (!given_up_) block_->add(name, value);
+  }
+  void bad_field_received() override {
+    if (!given_up_) block_->add_bad_field();
+  }
   void head_received(bool last) override;
 
+  void trailers_received();
+  std::optional<ProxyError> check_head(bool last);
   Task<IoResult> send_pieces(BodyChunk chunk, const std::vector<Field>& trailers);
   ProxyError closed() const;
 
@@ -61,6 +68,7 @@ class Http2Call final : public UpstreamCall, private Http2HeadEvents {
   LeaseTimings timings_;
   Http2ClientConnection& connection_;
   std::optional<Http2FieldCollector> block_;  // the one that is being received
+  ReceivedHead arriving_;                     // the head that `block_` is part of
   std::vector<ReceivedHead> heads_;
   std::vector<Field> trailers_;
   Http2Stream stream_;
@@ -69,6 +77,8 @@ class Http2Call final : public UpstreamCall, private Http2HeadEvents {
   bool reused_;
   bool response_started_ = false;
   bool final_head_came_ = false;
+  bool given_up_ = false;         // nothing further is taken
+  std::size_t interim_cost_ = 0;  // of all interim heads
 };
 
 using Http2OpenResult = std::variant<std::unique_ptr<Http2Call>, ProxyError>;

@@ -90,8 +90,10 @@ int frame_received(nghttp2_session* session, const nghttp2_frame* frame, void* u
       }
       break;
     case NGHTTP2_SETTINGS:
+      if ((frame->hd.flags & NGHTTP2_FLAG_ACK) != 0) break;
+      impl.has_peer_settings = true;
       // The initial window is one of them.
-      if ((frame->hd.flags & NGHTTP2_FLAG_ACK) == 0) impl.events().windows_grew();
+      impl.events().windows_grew();
       break;
     case NGHTTP2_PING:
       if ((frame->hd.flags & NGHTTP2_FLAG_ACK) != 0 && impl.shutdown == Impl::Shutdown::ping_sent)
@@ -103,6 +105,13 @@ int frame_received(nghttp2_session* session, const nghttp2_frame* frame, void* u
     default:
       break;
   }
+  return 0;
+}
+
+int frame_refused(nghttp2_session* /*session*/, const nghttp2_frame* /*frame*/, int error, void* user) {
+  // Only a client that does not know the limit yet passes it. The resets are made for nothing, and are not
+  // bounded by the number of streams as others are.
+  if (error == NGHTTP2_ERR_REFUSED_STREAM) self(user).count_idle_frame();
   return 0;
 }
 
@@ -125,34 +134,40 @@ int stream_closed(nghttp2_session* session, std::int32_t id, std::uint32_t error
 
 int send_data(nghttp2_session* session, nghttp2_frame* frame, const std::uint8_t* frame_header,
               std::size_t bytes, nghttp2_data_source* /*source*/, void* user) {
-  constexpr std::size_t kFrameHeaderBytes = 9;
   Http2StreamEvents* events = stream(session, frame->hd.stream_id);
-  // The stream has offered the bytes in the same call.
+  // read_data() has promised both the bytes and the room for them a moment ago. A frame that was not written
+  // is asked for again whatever comes, so that there is no way on from here.
   if (events == nullptr) return NGHTTP2_ERR_CALLBACK_FAILURE;
-  const std::string_view header(reinterpret_cast<const char*>(frame_header), kFrameHeaderBytes);
+  const std::string_view header(reinterpret_cast<const char*>(frame_header), kHttp2FrameHeaderBytes);
   Http2Outgoing& outgoing = events->outgoing();
+  if (outgoing.data.size() < bytes) return NGHTTP2_ERR_CALLBACK_FAILURE;
   if (!self(user).put(header, outgoing.data.substr(0, bytes))) return NGHTTP2_ERR_CALLBACK_FAILURE;
   outgoing.data.remove_prefix(bytes);
-  return 0;
+  if (outgoing.data.empty() && outgoing.end != Http2End::none) outgoing.end_sent = true;
+  // Whatever follows needs room of its own; without this the library would go on at once.
+  return NGHTTP2_ERR_PAUSE;
 }
 
 }  // namespace
 
 ssize_t Http2Callbacks::read_data(nghttp2_session* session, std::int32_t id, std::uint8_t* /*buffer*/,
                                   std::size_t most, std::uint32_t* flags, nghttp2_data_source* /*source*/,
-                                  void* /*user*/) {
+                                  void* user) {
   Http2StreamEvents* events = stream(session, id);
   if (events == nullptr) return NGHTTP2_ERR_DEFERRED;
   Http2Outgoing& outgoing = events->outgoing();
-  const std::size_t bytes = std::min(most, outgoing.data.size());
+  const std::size_t bytes = std::min({most, outgoing.data.size(), self(user).room_for_data()});
   const bool all = bytes == outgoing.data.size();
   const bool ends = all && outgoing.end != Http2End::none;
   if (bytes == 0 && !ends) return NGHTTP2_ERR_DEFERRED;
   *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
   if (ends) {
     *flags |= NGHTTP2_DATA_FLAG_EOF;
-    if (outgoing.end == Http2End::trailers) *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
-    outgoing.end_sent = true;
+    if (outgoing.end == Http2End::trailers) {
+      *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
+      // The library drops a frame that carries neither data nor the end.
+      if (bytes == 0) outgoing.end_sent = true;
+    }
   }
   return static_cast<ssize_t>(bytes);
 }
@@ -166,6 +181,7 @@ const nghttp2_session_callbacks* Http2Callbacks::all() {
     nghttp2_session_callbacks_set_on_invalid_header_callback2(fresh, &invalid_header);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(fresh, &data_chunk);
     nghttp2_session_callbacks_set_on_frame_recv_callback(fresh, &frame_received);
+    nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(fresh, &frame_refused);
     nghttp2_session_callbacks_set_on_frame_send_callback(fresh, &frame_sent);
     nghttp2_session_callbacks_set_on_stream_close_callback(fresh, &stream_closed);
     nghttp2_session_callbacks_set_send_data_callback(fresh, &send_data);

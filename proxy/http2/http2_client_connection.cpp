@@ -12,9 +12,11 @@ constexpr std::size_t kMostCalls = 100;
 }  // namespace
 
 Http2ClientConnection::Http2ClientConnection(UpstreamLease lease, Reactor& reactor, BufferPool& buffers,
-                                             std::chrono::milliseconds idle_limit)
+                                             const EdgeLimits& limits, Signal& settled)
     : lease_(std::move(lease)),
-      idle_limit_(idle_limit),
+      reactor_(reactor),
+      limits_(limits),
+      settled_(settled),
       connection_(Http2Role::client, lease_.stream(), reactor, buffers, *this) {}
 
 Http2ClientConnection::~Http2ClientConnection() = default;
@@ -26,10 +28,32 @@ void Http2ClientConnection::start() {
 Task<void> Http2ClientConnection::run() {
   co_await connection_.run({});
   co_await connection_.finish();
+  settle();
+}
+
+void Http2ClientConnection::received() {
+  unanswered_since_.reset();
+  if (connection_.session().has_peer_settings()) settle();
+}
+
+// Last in its callers: whoever is resumed makes calls.
+void Http2ClientConnection::settle() {
+  if (std::exchange(settling_, false)) settled_.notify_all();
+}
+
+bool Http2ClientConnection::begin_call() noexcept {
+  if (!unanswered_since_) unanswered_since_ = reactor_.now();
+  // Deadlines are set anew when it is idle again.
+  idle_ = false;
+  return calls_++ > 0;
 }
 
 bool Http2ClientConnection::takes_calls() const {
   if (is_retired() || connection_.is_dead() || connection_.is_closing() || reading_.empty()) return false;
+  // The upstream's machine may be gone without a word; a new connection finds out within its limit. What has
+  // been sent on this one waits for its answer as it does on one of HTTP/1.
+  if (unanswered_since_ && reactor_.now() - *unanswered_since_ > limits_.connect.count()) return false;
+  if (settling_) return connection_.open_streams() == 0;
   const std::size_t most = std::min<std::size_t>(kMostCalls, connection_.session().peer_most_streams());
   return connection_.open_streams() < most;
 }
@@ -43,7 +67,7 @@ void Http2ClientConnection::about_to_wait() {
   if (idle == idle_) return;
   idle_ = idle;
   if (idle) {
-    connection_.transport().set_deadline(idle_limit_);
+    connection_.transport().set_deadline(limits_.upstream_idle);
   } else {
     connection_.transport().clear_deadline();
   }

@@ -59,11 +59,7 @@ void Http2Connection::say_goodbye() {
 }
 
 void Http2Connection::deliver() {
-  if (std::exchange(windows_grew_, false)) {
-    for (Http2Stream* stream : streams_) {
-      if (stream->waits_to_write()) wake(*stream);
-    }
-  }
+  serve_waiting_for_window();
   events_.received();
   wake_ready();
 }
@@ -94,6 +90,18 @@ void Http2Connection::on_events(std::uint32_t /*events*/) {
   if (!closing_ && !faulty_ && !dead_) events_.about_to_wait();
 }
 
+// They go on one after the other and a frame at a time, as with room: what one is given, all share.
+void Http2Connection::serve_waiting_for_window() {
+  const bool all = std::exchange(all_windows_grew_, false);
+  if (!std::exchange(a_window_grew_, false) && !all) return;
+  std::erase_if(waiting_for_window_, [this, all](Http2Stream* stream) {
+    if (!all && !stream->window_opened) return false;
+    stream->queued_for_window = stream->window_opened = false;
+    wait_for_room(*stream);
+    return true;
+  });
+}
+
 bool Http2Connection::serve_waiting_for_room() {
   if (waiting_for_room_.empty() || lacks_room() || dead_) return false;
   serving_.swap(waiting_for_room_);
@@ -102,9 +110,11 @@ bool Http2Connection::serve_waiting_for_room() {
     Http2Stream* stream = std::exchange(serving_[i], nullptr);
     if (stream == nullptr) continue;
     stream->queued_for_room = false;
+    turn_of_ = stream;
     stream->waiters().wake();
   }
   serving_.clear();
+  turn_of_ = nullptr;
   fair_shares_ = false;
   return true;
 }
@@ -125,6 +135,21 @@ void Http2Connection::wait_for_room(Http2Stream& stream) {
   schedule();
 }
 
+void Http2Connection::wait_for_window(Http2Stream& stream) {
+  if (!std::exchange(stream.queued_for_window, true)) waiting_for_window_.push_back(&stream);
+}
+
+void Http2Connection::window_opened(Http2Stream& stream) noexcept {
+  stream.window_opened = true;
+  a_window_grew_ = true;
+}
+
+bool Http2Connection::take_turn(const Http2Stream& stream) noexcept {
+  if (turn_of_ != &stream) return false;
+  turn_of_ = nullptr;
+  return true;
+}
+
 void Http2Connection::enter(Http2Stream& stream) {
   stream.position = streams_.size();
   streams_.push_back(&stream);
@@ -140,6 +165,8 @@ void Http2Connection::leave(Http2Stream& stream) noexcept {
     std::erase(waiting_for_room_, &stream);
     std::replace(serving_.begin(), serving_.end(), &stream, static_cast<Http2Stream*>(nullptr));
   }
+  if (stream.queued_for_window) std::erase(waiting_for_window_, &stream);
+  if (turn_of_ == &stream) turn_of_ = nullptr;
   // An owner that has had its last stream may want to set a deadline, or to end.
   if (streams_.empty() && !dead_) schedule();
 }
@@ -155,6 +182,7 @@ void Http2Connection::produce() {
   output_end_ += bytes;
   if (bytes > 0) schedule();
   if (output_end_ == 0) output_.release();
+  if (session_.is_broken()) die();
 }
 
 void Http2Connection::flush() {

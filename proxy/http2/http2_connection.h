@@ -72,8 +72,13 @@ class Http2Connection final : private EventSource, private Http2SessionEvents {
   void schedule();
   // Lets whoever waits on the stream try again, at the end of this turn at the latest.
   void wake(Http2Stream& stream);
-  // Wakes it once the output has room.
+  // Wakes it once the output has room, and those before it have had their turn.
   void wait_for_room(Http2Stream& stream);
+  // The same once the peer's windows have grown: whoever has waited longest goes first.
+  void wait_for_window(Http2Stream& stream);
+  void window_opened(Http2Stream& stream) noexcept;
+  // True, once: the stream has been woken because its turn to use the room has come.
+  bool take_turn(const Http2Stream& stream) noexcept;
   bool lacks_room() const noexcept { return room() < Http2Session::kLeastRoom; }
   bool others_wait_for_room() const noexcept { return fair_shares_ || !waiting_for_room_.empty(); }
 
@@ -81,7 +86,7 @@ class Http2Connection final : private EventSource, private Http2SessionEvents {
   static constexpr int kMostRoundsATurn = 16;
 
   Http2StreamEvents* stream_began(std::int32_t id) override { return events_.stream_began(id); }
-  void windows_grew() override { windows_grew_ = true; }
+  void windows_grew() override { all_windows_grew_ = true; }
   void shutdown_acknowledged() override { events_.shutdown_acknowledged(); }
   void goaway_received() override { events_.goaway_received(); }
   void on_events(std::uint32_t events) override;
@@ -92,6 +97,7 @@ class Http2Connection final : private EventSource, private Http2SessionEvents {
   void say_goodbye();
   void deliver();
   void wake_ready();
+  void serve_waiting_for_window();
   bool serve_waiting_for_room();
   std::size_t room() const noexcept;
   void flush();
@@ -104,17 +110,20 @@ class Http2Connection final : private EventSource, private Http2SessionEvents {
   BufferPool& buffers_;
   Http2ConnectionEvents& events_;
   Http2Session session_;
-  std::vector<Http2Stream*> streams_;           // each knows its position
-  std::vector<Http2Stream*> ready_;             // to be woken; null: has left
-  std::vector<Http2Stream*> waiting_for_room_;  // in the order in which they are served
-  std::vector<Http2Stream*> serving_;           // those of them whose turn it is; null: has left
+  std::vector<Http2Stream*> streams_;             // each knows its position
+  std::vector<Http2Stream*> ready_;               // to be woken; null: has left
+  std::vector<Http2Stream*> waiting_for_room_;    // in the order in which they are served
+  std::vector<Http2Stream*> serving_;             // those of them whose turn it is; null: has left
+  std::vector<Http2Stream*> waiting_for_window_;  // in the order in which they began to wait
+  const Http2Stream* turn_of_ = nullptr;
   bool fair_shares_ = false;
   Block output_;
   std::size_t output_begin_ = 0;
   std::size_t output_end_ = 0;
   TaskGroup writer_;
   bool scheduled_ = false;
-  bool windows_grew_ = false;
+  bool a_window_grew_ = false;
+  bool all_windows_grew_ = false;
   bool faulty_ = false;   // the peer broke the protocol: nothing of it is taken any more
   bool closing_ = false;  // our side of the transport is shut
   bool dead_ = false;

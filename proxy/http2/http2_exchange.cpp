@@ -44,7 +44,10 @@ void Http2Exchange::head_began() {
 // Trailers may be a part of the same bytes: what is to be known of the head must be known before they begin.
 void Http2Exchange::head_received(bool last) {
   if (!std::exchange(head_complete_, true)) return finish_head(last);
-  if (block_->malformed() || block_->too_large()) return stream_.reset_with(Http2Error::protocol_error);
+  if (block_->malformed() || block_->too_large()) {
+    body_.fail(ProxyError{ProxyReason::client_gone, "the client's trailers are malformed or too large", {}});
+    return stream_.reset_with(Http2Error::protocol_error);
+  }
   finish_trailers(trailers_);
 }
 

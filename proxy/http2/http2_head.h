@@ -26,6 +26,8 @@ class Http2FieldCollector {
   void add_bad_field() noexcept { malformed_ = true; }
 
   bool malformed() const noexcept { return malformed_; }
+  // Of all fields, kept or not.
+  std::size_t bytes() const noexcept { return bytes_; }
   bool too_large() const noexcept { return bytes_ > kMaxFieldBytes || count_ > kMaxFields; }
   // Why: "the header is larger than 64 KiB; its largest field is 'cookie' (70000 bytes)".
   std::string describe_excess() const;

@@ -29,6 +29,8 @@ Task<void> Http2Server::run(std::string_view early) {
 
 Http2StreamEvents* Http2Server::stream_began(std::int32_t id) {
   arriving_.push_back(std::make_unique<Http2Exchange>(connection_, id, parts_.http.states.lease()));
+  // A limit holds for one head and for one silence, also where nothing else lies between two of them.
+  due_ = Due::unknown;
   return &arriving_.back()->stream().events();
 }
 

@@ -18,6 +18,9 @@ constexpr std::uint64_t kResetsPerSecond = 200;
 // 64 frames of 16 KiB hold more than any header that is answered with a 431; more is a flood
 // (CVE-2024-28182).
 constexpr std::size_t kMostContinuations = 64;
+// Frames that wait to be sent because the peer does not read. All streams together need a few hundred, the
+// library allows a thousand acknowledgements beside them.
+constexpr std::size_t kMostQueuedFrames = 3'000;
 // What an upstream may send back: its own head's limit and then some.
 constexpr std::size_t kMostSentHeaderBytes = 256U << 10;
 
@@ -38,7 +41,7 @@ std::unique_ptr<nghttp2_option, FreeOption> make_options() {
 }
 
 // Frames that move nothing: PING, SETTINGS, PRIORITY, empty DATA (CVE-2019-9512, -9513, -9515, -9518), what
-// nobody knows, and resets of ours that the peer provokes (CVE-2025-8671).
+// nobody knows, streams over the limit, and resets of ours that the peer provokes (CVE-2025-8671).
 constexpr Http2FloodGuard::Rate kIdleFrames{4'000, 1'000};
 
 }  // namespace
@@ -97,6 +100,10 @@ void Http2Session::Impl::goaway_sent() {
   static_cast<void>(nghttp2_submit_ping(get(), NGHTTP2_FLAG_NONE, nullptr));
 }
 
+std::size_t Http2Session::Impl::room_for_data() const {
+  return room_.size() - std::min(room_.size(), kHttp2FrameHeaderBytes);
+}
+
 bool Http2Session::Impl::put(std::string_view frame_header, std::string_view data) {
   const std::size_t bytes = frame_header.size() + data.size();
   if (room_.size() < bytes) return false;
@@ -116,20 +123,23 @@ bool Http2Session::Impl::receive(std::string_view bytes, Millis now) {
   // RFC 9113, section 3.4: a bad preface is a connection error, too.
   if (used < 0) fail(used == NGHTTP2_ERR_FLOODED ? NGHTTP2_ENHANCE_YOUR_CALM : NGHTTP2_PROTOCOL_ERROR);
   if (tracker_.is_at_fault()) fail(NGHTTP2_PROTOCOL_ERROR);
+  if (nghttp2_session_get_outbound_queue_size(get()) > kMostQueuedFrames) fail(NGHTTP2_ENHANCE_YOUR_CALM);
   return !faulty_;
 }
 
 std::size_t Http2Session::Impl::produce(std::span<char> room) {
   room_ = room;
   produced_ = 0;
-  while (room_.size() >= kLeastRoom) {
+  while (room_.size() >= kLeastRoom && !broken_) {
     const std::uint8_t* frames = nullptr;
     const std::size_t before = produced_;
     const ssize_t bytes = nghttp2_session_mem_send(get(), &frames);
     // A DATA frame goes into the room by itself and counts as nothing here.
-    if (bytes < 0 || (bytes == 0 && produced_ == before)) break;
-    const auto length = static_cast<std::size_t>(bytes);
-    if (length == 0) continue;
+    if (bytes == 0 && produced_ == before) break;
+    const auto length = static_cast<std::size_t>(std::max<ssize_t>(bytes, 0));
+    // The library gives out one frame a call, and none is larger than that.
+    broken_ = bytes < 0 || length > room_.size();
+    if (length == 0 || broken_) continue;
     std::memcpy(room_.data(), frames, length);
     room_ = room_.subspan(length);
     produced_ += length;
@@ -172,6 +182,10 @@ std::size_t Http2Session::produce(std::span<char> room) {
 
 bool Http2Session::is_over() const {
   return nghttp2_session_want_read(impl_->get()) == 0 && nghttp2_session_want_write(impl_->get()) == 0;
+}
+
+bool Http2Session::is_broken() const {
+  return impl_->is_broken();
 }
 
 bool Http2Session::is_within_frame() const {
@@ -247,6 +261,10 @@ void Http2Session::finish_shutdown() {
 
 void Http2Session::terminate(Http2Error error) {
   static_cast<void>(nghttp2_session_terminate_session(impl_->get(), static_cast<std::uint32_t>(error)));
+}
+
+bool Http2Session::has_peer_settings() const {
+  return impl_->has_peer_settings;
 }
 
 std::uint32_t Http2Session::peer_most_streams() const {

@@ -109,6 +109,8 @@ class Http2Session {
   std::size_t produce(std::span<char> room);
   // Neither side wants anything any more: close.
   bool is_over() const;
+  // What has been produced cannot be continued: close at once.
+  bool is_broken() const;
   // Bytes of an unfinished frame or header block have come: the rest is due.
   bool is_within_frame() const;
   bool is_within_head() const;
@@ -139,7 +141,8 @@ class Http2Session {
   // GOAWAY; everything ends.
   void terminate(Http2Error error);
 
-  // The peer's settings.
+  // The peer's settings; before they have come, what the protocol takes for granted.
+  bool has_peer_settings() const;
   std::uint32_t peer_most_streams() const;
   bool peer_takes_extended_connect() const;
 

@@ -15,6 +15,8 @@
 
 namespace hedge::proxy::http {
 
+inline constexpr std::size_t kHttp2FrameHeaderBytes = 9;
+
 class Http2Session::Impl {
  public:
   Impl(Http2Role role, Http2SessionEvents& events);
@@ -26,11 +28,14 @@ class Http2Session::Impl {
 
   nghttp2_session* get() const { return session_.get(); }
   const Http2FrameTracker& tracker() const { return tracker_; }
+  bool is_broken() const { return broken_; }
 
   // For the callbacks.
 
   Http2SessionEvents& events() { return events_; }
-  // A DATA frame, into the room of the running produce(). False: it does not fit.
+  // How much a DATA frame of the running produce() may carry.
+  std::size_t room_for_data() const;
+  // A DATA frame, into that room. False: it does not fit.
   bool put(std::string_view frame_header, std::string_view data);
   // A frame that moves nothing; too many of them end the connection.
   void count_idle_frame();
@@ -39,6 +44,7 @@ class Http2Session::Impl {
   void goaway_sent();
   enum class Shutdown : std::uint8_t { none, notice_due, ping_sent };
   Shutdown shutdown = Shutdown::none;
+  bool has_peer_settings = false;
 
  private:
   struct FreeSession {
@@ -56,6 +62,7 @@ class Http2Session::Impl {
   std::span<char> room_;      // what produce() may still fill
   std::size_t produced_ = 0;  // by the running call
   bool faulty_ = false;
+  bool broken_ = false;
 };
 
 // What the library calls; they store, pass on and return.

@@ -1,6 +1,7 @@
 #include "proxy/http2/http2_stream.h"
 
 #include <cerrno>
+#include <optional>
 #include <utility>
 
 #include "proxy/http2/http2_connection.h"
@@ -16,6 +17,7 @@ constexpr std::size_t kFairShare = 16U << 10;
 Http2Stream::Http2Stream(Http2Connection& connection, std::int32_t id, Http2HeadEvents& heads)
     : connection_(connection), heads_(heads), id_(id), waiters_(nullptr), inbox_(connection.buffers()) {
   connection_.enter(*this);
+  broken_ = connection_.is_dead();
 }
 
 Http2Stream::~Http2Stream() {
@@ -28,39 +30,49 @@ Http2Stream::~Http2Stream() {
 
 bool Http2Stream::submit_response(std::span<const Http2Field> fields, bool has_body) {
   if (closed_ || broken_) return false;
-  begin_head();
-  return connection_.session().submit_response(id_, fields, *this, has_body);
+  return begin_head(connection_.session().submit_response(id_, fields, *this, has_body));
 }
 
 bool Http2Stream::submit_interim(std::span<const Http2Field> fields) {
   if (closed_ || broken_) return false;
-  begin_head();
-  return connection_.session().submit_interim(id_, fields);
+  return begin_head(connection_.session().submit_interim(id_, fields));
 }
 
 bool Http2Stream::submit_trailers(std::span<const Http2Field> fields) {
   if (closed_ || broken_) return false;
-  begin_head();
   outgoing_.end_sent = false;
-  return connection_.session().submit_trailers(id_, fields);
+  return begin_head(connection_.session().submit_trailers(id_, fields));
 }
 
 bool Http2Stream::submit_request(std::span<const Http2Field> fields, bool has_body) {
-  if (connection_.is_dead()) return false;
-  begin_head();
-  const auto id = connection_.session().submit_request(fields, *this, has_body);
-  if (id) id_ = *id;
-  return id.has_value();
+  std::optional<std::int32_t> id;
+  if (!connection_.is_dead()) id = connection_.session().submit_request(fields, *this, has_body);
+  if (id) {
+    id_ = *id;
+  } else {
+    broke();
+  }
+  return begin_head(id.has_value());
+}
+
+bool Http2Stream::begin_head(bool submitted) noexcept {
+  if (submitted) ++heads_due_;
+  return submitted;
 }
 
 IoResult Http2Stream::try_send(std::string_view& data, Http2End end) {
   for (;;) {
-    const bool all_sent = head_sent_ && data.empty() && (end == Http2End::none || outgoing_.end_sent);
+    const bool all_sent = heads_due_ == 0 && data.empty() && (end == Http2End::none || outgoing_.end_sent);
     if (all_sent) return IoResult::moved(0);
     if (waiters_.interrupted() != IoStatus::ok) return IoResult::interrupted(waiters_.interrupted());
     if (closed_ || broken_) return IoResult::failure(ECONNRESET);
+    if (connection_.others_wait_for_room() && !connection_.take_turn(*this)) {
+      connection_.wait_for_room(*this);
+      return IoResult::blocked();
+    }
     const std::string_view offered = connection_.others_wait_for_room() ? data.substr(0, kFairShare) : data;
-    const bool was_head_sent = head_sent_;
+    const int heads_before = heads_due_;
+    const bool end_before = outgoing_.end_sent;
     outgoing_.data = offered;
     outgoing_.end = offered.size() == data.size() ? end : Http2End::none;
     connection_.session().resume(id_);
@@ -69,11 +81,14 @@ IoResult Http2Stream::try_send(std::string_view& data, Http2End end) {
     data.remove_prefix(taken);
     outgoing_.data = {};
     outgoing_.end = Http2End::none;
-    const bool moved = taken > 0 || outgoing_.end_sent || head_sent_ != was_head_sent;
+    const bool moved = taken > 0 || outgoing_.end_sent != end_before || heads_due_ != heads_before;
     if (moved && !connection_.others_wait_for_room()) continue;
-    if (moved && head_sent_ && data.empty() && (end == Http2End::none || outgoing_.end_sent)) continue;
-    // Otherwise the peer's window is shut, and its opening wakes.
-    if (connection_.lacks_room() || moved) connection_.wait_for_room(*this);
+    if (moved && heads_due_ == 0 && data.empty() && (end == Http2End::none || outgoing_.end_sent)) continue;
+    if (connection_.lacks_room() || moved) {
+      connection_.wait_for_room(*this);
+    } else {
+      connection_.wait_for_window(*this);
+    }
     return IoResult::blocked();
   }
 }
@@ -155,13 +170,13 @@ void Http2Stream::closed(std::uint32_t error) {
 }
 
 void Http2Stream::head_sent(bool last) {
-  head_sent_ = true;
+  --heads_due_;
   if (last) outgoing_.end_sent = true;
   if (waits_to_write()) connection_.wake(*this);
 }
 
 void Http2Stream::window_grew() {
-  if (waits_to_write()) connection_.wake(*this);
+  if (queued_for_window) connection_.window_opened(*this);
 }
 
 void Http2Stream::connection_lost() {

@@ -90,9 +90,11 @@ class Http2Stream final : public ByteStream, private Http2StreamEvents {
   // The connection is gone; `waiters` are woken by it.
   void connection_lost();
   bool waits_to_write() const noexcept { return waiters_.writer != nullptr; }
-  std::size_t position = 0;      // among the connection's streams
-  bool queued_to_wake = false;   // in its list of streams that have news
-  bool queued_for_room = false;  // in its list of streams that wait for room
+  std::size_t position = 0;        // among the connection's streams
+  bool queued_to_wake = false;     // in its list of streams that have news
+  bool queued_for_room = false;    // in its list of streams that wait for room
+  bool queued_for_window = false;  // in its list of streams that wait for the peer's windows
+  bool window_opened = false;      // while it waits for that: its own one
 
  private:
   void head_began() override { heads_.head_began(); }
@@ -109,7 +111,8 @@ class Http2Stream final : public ByteStream, private Http2StreamEvents {
   Http2Outgoing& outgoing() override { return outgoing_; }
 
   void broke();
-  void begin_head() noexcept { head_sent_ = false; }
+  // Counts what has been submitted and not sent. Returns `submitted`.
+  bool begin_head(bool submitted) noexcept;
 
   Http2Connection& connection_;
   Http2HeadEvents& heads_;
@@ -119,7 +122,7 @@ class Http2Stream final : public ByteStream, private Http2StreamEvents {
   Http2Inbox inbox_;
   Http2Outgoing outgoing_;
   std::uint32_t close_error_ = 0;
-  bool head_sent_ = true;  // nothing is due
+  int heads_due_ = 0;  // submitted, and not yet sent: an interim one of the edge's own may be among them
   bool has_news_ = false;
   bool remote_ended_ = false;
   bool reset_ = false;  // by us

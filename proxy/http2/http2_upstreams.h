@@ -13,6 +13,7 @@
 #include "proxy/http2/http2_call.h"
 #include "proxy/http2/http2_client_connection.h"
 #include "proxy/stream/signal.h"
+#include "proxy/upstream/upstream_key.h"
 #include "proxy/upstream/upstream_pools.h"
 
 namespace hedge::proxy::http {
@@ -40,16 +41,21 @@ class Http2Upstreams {
  private:
   // Of one identity.
   struct Pool {
-    explicit Pool(Reactor& reactor) : connected(reactor) {}
+    explicit Pool(Reactor& reactor) : changed(reactor) {}
+    Signal changed;  // a connection stands, has settled or has failed
     std::vector<std::unique_ptr<Http2ClientConnection>> connections;
-    Signal connected;
     int users = 0;  // coroutines that refer to the pool
     bool is_connecting = false;
-    std::optional<ProxyError> error;  // of the last attempt to connect
+    UpstreamKey connecting_to;        // in the last attempt; routes may lead to one identity in several ways
+    std::optional<ProxyError> error;  // of that attempt
   };
 
   static Http2ClientConnection* find_free(Pool& pool);
-  Task<std::optional<ProxyError>> connect(Pool& pool, const router::Route& route, LeaseTimings& timings);
+  static bool is_settling(const Pool& pool);
+  Pool& pool_of(const std::string& identity);
+  // A call on a new connection, which others may share afterwards.
+  Task<Http2OpenResult> open_new(Pool& pool, const router::Route& route, RequestState& state,
+                                 LeaseTimings timings);
   std::unique_ptr<Http2Call> call_on(Http2ClientConnection& connection, RequestState& state,
                                      LeaseTimings timings);
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "base/task.h"
 #include "proxy/edge_settings.h"
@@ -21,6 +22,17 @@ namespace hedge::proxy {
 struct UpstreamConnection {
   std::unique_ptr<SocketStream> socket;
   std::unique_ptr<TlsStream> tls;  // null: plain; goes before the socket
+
+  UpstreamConnection() = default;
+  UpstreamConnection(UpstreamConnection&&) noexcept = default;
+  // Member by member, the old socket would go before the TLS that still says goodbye on it.
+  UpstreamConnection& operator=(UpstreamConnection&& other) noexcept {
+    std::swap(socket, other.socket);
+    std::swap(tls, other.tls);
+    other.reset();
+    return *this;
+  }
+  ~UpstreamConnection() = default;
 
   explicit operator bool() const noexcept { return socket != nullptr; }
   ByteStream& stream() const noexcept { return tls != nullptr ? static_cast<ByteStream&>(*tls) : *socket; }

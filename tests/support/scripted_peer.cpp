@@ -16,11 +16,11 @@
 namespace hedge::test {
 namespace {
 
-sockaddr_in loopback(std::uint16_t port) {
+sockaddr_in loopback(std::uint16_t port, const char* ip = "127.0.0.1") {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ::inet_pton(AF_INET, ip, &address.sin_addr);
   return address;
 }
 
@@ -118,11 +118,13 @@ void PeerConnection::rst() {
   socket_.reset();
 }
 
-ScriptedUpstream::ScriptedUpstream(Script script)
+ScriptedUpstream::ScriptedUpstream(Script script, const std::string& ip, std::uint16_t port)
     : script_(std::move(script)),
       listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)),
       stop_(::eventfd(0, EFD_CLOEXEC)) {
-  sockaddr_in address = loopback(0);
+  const int on = 1;
+  ::setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  sockaddr_in address = loopback(port, ip.c_str());
   socklen_t length = sizeof address;
   if (::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
       ::listen(listener_.get(), 1024) != 0 ||

@@ -61,13 +61,14 @@ class PeerConnection {
   bool was_reset_ = false;
 };
 
-// Listens on 127.0.0.1 and runs the script on every connection, each in a thread of its own.
+// Listens on a loopback address and runs the script on every connection, each in a thread of its own.
 class ScriptedUpstream {
  public:
   // `number`: how many connections came before.
   using Script = std::function<void(PeerConnection& connection, int number)>;
 
-  explicit ScriptedUpstream(Script script);
+  // `ip`: of the loopback network. `port` 0: one that the system chooses.
+  explicit ScriptedUpstream(Script script, const std::string& ip = "127.0.0.1", std::uint16_t port = 0);
   // Ends all scripts by closing their connections.
   ~ScriptedUpstream();
   ScriptedUpstream(const ScriptedUpstream&) = delete;

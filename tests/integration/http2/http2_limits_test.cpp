@@ -170,6 +170,24 @@ TEST(Http2Limits, AnIdleConnectionEndsAfterItsTime) {
   EXPECT_EQ(world.client.goaway_code(), h2::kNoError);
 }
 
+// Each answer comes within the turn: the connection is silent before and after it.
+TEST(Http2Limits, AConnectionIsNotIdleWhileQuickRequestsCome) {
+  EdgeOptions options = short_times();
+  options.settings.limits.idle_keep_alive = std::chrono::milliseconds(1'000);
+  EdgeFixture edge({}, std::move(options));
+  Http2Peer client(edge.plain_port());
+  client.start();
+  Http2Peer idle(edge.plain_port());
+  idle.start();
+  ASSERT_TRUE(idle.ping());
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(2'500);
+  for (std::uint32_t stream = 1; std::chrono::steady_clock::now() < until; stream += 2) {
+    client.send_headers(stream, h2::get("nobody.dev.localhost"));
+    ASSERT_EQ(client.answer(stream).status(), 404) << stream;
+  }
+  EXPECT_TRUE(idle.wait_for_end());
+}
+
 TEST(Http2Limits, AHeadMustBeCompleteInTime) {
   EdgeOptions options = short_times();
   options.settings.limits.request_head = std::chrono::milliseconds(200);

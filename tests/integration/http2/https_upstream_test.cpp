@@ -2,11 +2,13 @@
 #include <chrono>
 #include <cstddef>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <gtest/gtest.h>
 
 #include "tests/support/edge_fixture.h"
+#include "tests/support/event_count.h"
 #include "tests/support/scripted_peer.h"
 
 namespace hedge::test {
@@ -62,6 +64,45 @@ TEST(HttpsUpstream, ACertificateOfAnUnknownRootIsRefusedWithTheSettingToChange) 
   EXPECT_EQ(field_of(response, "Hedge-Error"), "upstream_tls_failed");
   EXPECT_NE(response.find("upstream_ca"), std::string::npos) << response;
   EXPECT_EQ(world.application.received(), "") << "no request leaves before the certificate is accepted";
+}
+
+// Workers make their contexts when they first need one.
+TEST(HttpsUpstream, WhetherItIsVerifiedIsDecidedWhenTheEdgeStarts) {
+  TlsWorld world(kAlpha, true, false);
+  world.edge.server().change_settings(world.options(false, false).settings);
+  EXPECT_EQ(field_of(get(world.edge.plain_port(), kAlpha), "Hedge-Error"), "upstream_tls_failed");
+}
+
+// The others of its pool move up.
+TEST(HttpsUpstream, OneOfSeveralIdleConnectionsExpires) {
+  EventCount arrived;
+  ScriptedUpstream application([&arrived](PeerConnection& connection, int /*number*/) {
+    while (!connection.read_head().empty()) {
+      arrived.add();
+      arrived.wait_for(2);
+      if (!connection.send(ok_response("ok"))) return;
+    }
+  });
+  EdgeFixture secure({route_to(kAlpha, application.route())}, with_tls());
+  router::Route route = route_to(kAlpha, "tcp:127.0.0.1:" + std::to_string(secure.tls_port()));
+  route.protocol = router::Protocol::https;
+  EdgeOptions options;
+  options.settings.upstream_ca = secure.root_certificate().string();
+  options.settings.limits.upstream_idle = std::chrono::milliseconds(500);
+  options.settings.limits.sweep = std::chrono::milliseconds(20);
+  EdgeFixture edge({route}, std::move(options));
+  // Two at once, so that there are two connections; from then on the newer one is used, and kept from idling.
+  const auto ask = [&edge] { EXPECT_EQ(body_of(get(edge.plain_port(), kAlpha)), "ok"); };
+  std::thread beside(ask);
+  ask();
+  beside.join();
+  const auto& stats = secure.server().workers().front()->stats();
+  ASSERT_EQ(stats.connections_total.value(), 2U);
+  const auto until = std::chrono::steady_clock::now() + kPeerLimit;
+  while (stats.connections_open.value() == 2 && std::chrono::steady_clock::now() < until) ask();
+  EXPECT_EQ(stats.connections_open.value(), 1U);
+  ask();
+  EXPECT_EQ(stats.connections_total.value(), 2U) << "the other one is still of use";
 }
 
 TEST(HttpsUpstream, WithoutVerificationAnyCertificateWillDo) {

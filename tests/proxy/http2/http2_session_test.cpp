@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -144,6 +146,76 @@ TEST_F(Http2Sessions, NeverFillMoreThanTheRoom) {
   EXPECT_EQ(client_.session.produce(small), 0U);
 }
 
+// A stream offers its bytes for one call only: what was announced and not taken would be read from nowhere.
+TEST_F(Http2Sessions, ADataFrameThatFoundNoRoomIsNotBegun) {
+  const std::int32_t id = ask(true);
+  const std::string large(65'520, 'd');
+  request_.out.data = large;
+  request_.out.end = Http2End::stream;
+  std::vector<char> room(64U << 10);
+  std::string all(room.data(), client_.session.produce(room));
+  std::string_view rest = request_.out.data;
+  EXPECT_FALSE(rest.empty());
+  EXPECT_FALSE(request_.out.end_sent) << "the end comes with the last byte";
+  request_.out.data = {};
+  request_.out.end = Http2End::none;
+  EXPECT_EQ(client_.session.produce(room), 0U) << "nothing is on offer";
+  request_.out.data = rest;
+  request_.out.end = Http2End::stream;
+  client_.session.resume(id);
+  all += client_.take();
+  EXPECT_TRUE(request_.out.end_sent);
+  ASSERT_TRUE(server_.session.receive(all, 1));
+  EXPECT_EQ(server_.streams[0]->body.size(), large.size());
+  EXPECT_TRUE(server_.streams[0]->ended);
+}
+
+TEST_F(Http2Sessions, AStreamThatIsGivenUpForWantOfRoomStopsNoOther) {
+  const std::int32_t id = ask(true);
+  const std::string large(65'520, 'd');
+  request_.out.data = large;
+  std::vector<char> room(64U << 10);
+  std::string all(room.data(), client_.session.produce(room));
+  request_.out.data = {};
+  client_.session.reset(id, Http2Error::cancel);
+  client_.session.forget(id);
+  ask(false);
+  all += client_.take();
+  ASSERT_TRUE(server_.session.receive(all, 1));
+  ASSERT_EQ(server_.streams.size(), 2U);
+  EXPECT_EQ(server_.streams[0]->close_error, static_cast<int>(Http2Error::cancel));
+  EXPECT_TRUE(server_.streams[1]->ended);
+}
+
+// The end of one stream lets the head of another follow, which the peer's limit had held back.
+TEST_F(Http2Sessions, AHeadThatFollowsTheEndOfAnotherStreamStaysWithinTheRoom) {
+  namespace h2 = test::h2;
+  ASSERT_TRUE(
+      client_.session.receive(h2::frame(h2::kSettings, 0, 0, h2::setting(h2::kMaxConcurrentStreams, 1)), 1));
+  const std::int32_t first = ask(true);
+  client_.take();
+  const std::string answer =
+      h2::frame(h2::kHeaders, h2::kEndHeaders | h2::kEndStream, static_cast<std::uint32_t>(first),
+                h2::header_block({{":status", "200"}}));
+  ASSERT_TRUE(client_.session.receive(answer, 1));
+  const std::string large_value(15'000, 'v');
+  const Http2Field fields[] = {
+      {":method", "GET"}, {":scheme", "http"}, {":authority", "a"}, {":path", "/"}, {"x", large_value}};
+  Stream second;
+  ASSERT_TRUE(client_.session.submit_request(fields, second, false));
+  const std::string data(16'384, 'd');
+  request_.out.data = data;
+  request_.out.end = Http2End::stream;
+  client_.session.resume(first);
+  std::vector<char> room(Http2Session::kLeastRoom + 64);
+  std::size_t got = client_.session.produce(std::span<char>(room).first(Http2Session::kLeastRoom));
+  EXPECT_LE(got, Http2Session::kLeastRoom);
+  EXPECT_TRUE(request_.out.end_sent);
+  EXPECT_FALSE(second.head_was_sent);
+  client_.take();
+  EXPECT_TRUE(second.head_was_sent);
+}
+
 TEST_F(Http2Sessions, SendTrailersAfterTheData) {
   const std::int32_t id = ask(false);
   exchange();
@@ -154,6 +226,21 @@ TEST_F(Http2Sessions, SendTrailersAfterTheData) {
   exchange();
   EXPECT_TRUE(stream.out.end_sent);
   EXPECT_FALSE(request_.ended);
+  static constexpr Http2Field kTrailers[] = {{"grpc-status", "0"}};
+  ASSERT_TRUE(server_.session.submit_trailers(id, kTrailers));
+  exchange();
+  EXPECT_TRUE(request_.ended);
+  EXPECT_EQ(request_.heads.back(), "grpc-status=0;");
+}
+
+TEST_F(Http2Sessions, TrailersNeedNoDataBeforeThem) {
+  const std::int32_t id = ask(false);
+  exchange();
+  Stream& stream = *server_.streams[0];
+  stream.out.end = Http2End::trailers;
+  ASSERT_TRUE(server_.session.submit_response(id, kOk, stream, true));
+  exchange();
+  EXPECT_TRUE(stream.out.end_sent);
   static constexpr Http2Field kTrailers[] = {{"grpc-status", "0"}};
   ASSERT_TRUE(server_.session.submit_trailers(id, kTrailers));
   exchange();
@@ -192,6 +279,47 @@ TEST_F(Http2Sessions, TheNoticeOfAShutdownComesBeforeThePingThatAsksWhetherItWas
   ASSERT_GT(bytes.size(), 17U);
   EXPECT_EQ(bytes[3], test::h2::kGoaway);
   EXPECT_EQ(bytes[9 + 8 + 3], test::h2::kPing);
+}
+
+// A client that does not know the limit yet, and never reads what it is told.
+class Http2RefusedStreams : public Http2Sessions {
+ protected:
+  std::string heads(std::uint32_t count) {
+    namespace h2 = test::h2;
+    std::string wire;
+    for (; count > 0; --count, next_ += 2)
+      wire += h2::frame(h2::kHeaders, h2::kEndHeaders, next_, h2::header_block(h2::post("a")));
+    return wire;
+  }
+  std::uint32_t next_ = 1;
+};
+
+TEST_F(Http2RefusedStreams, AreAnsweredOneByOneWhereTheyAreFew) {
+  namespace h2 = test::h2;
+  ASSERT_TRUE(server_.session.receive(
+      std::string(h2::kPreface) + h2::frame(h2::kSettings, 0, 0, {}) + heads(kHttp2MostStreams), 1));
+  ASSERT_TRUE(server_.session.receive(heads(1'000), 1));
+  EXPECT_EQ(server_.streams.size(), kHttp2MostStreams);
+  EXPECT_GT(server_.take().size(), 1'000 * 13U);
+}
+
+TEST_F(Http2RefusedStreams, EndTheConnectionWhereTheyAreAFlood) {
+  namespace h2 = test::h2;
+  ASSERT_TRUE(server_.session.receive(
+      std::string(h2::kPreface) + h2::frame(h2::kSettings, 0, 0, {}) + heads(kHttp2MostStreams), 1));
+  int batches = 0;
+  while (batches < 100 && server_.session.receive(heads(100), 1)) ++batches;
+  EXPECT_LT(batches, 50);
+}
+
+// Slowly, so that nothing but what waits gives it away.
+TEST_F(Http2RefusedStreams, EndTheConnectionWhereNobodyReadsTheAnswers) {
+  namespace h2 = test::h2;
+  ASSERT_TRUE(server_.session.receive(
+      std::string(h2::kPreface) + h2::frame(h2::kSettings, 0, 0, {}) + heads(kHttp2MostStreams), 1));
+  int batches = 0;
+  while (batches < 100 && server_.session.receive(heads(100), 1'000 * (batches + 1))) ++batches;
+  EXPECT_LT(batches, 50);
 }
 
 TEST_F(Http2Sessions, ABadFieldIsToldAndNotPassedOn) {
