@@ -23,7 +23,9 @@ UPSTREAM = ("import http.server,sys\n"
             "  self.send_response(200); self.send_header('Content-Length',str(len(body))); self.end_headers(); self.wfile.write(body)\n"
             " do_GET=do_POST=answer\n"
             " def log_message(self,*a): pass\n"
-            "http.server.ThreadingHTTPServer(('127.0.0.1',int(sys.argv[1])),H).serve_forever()\n")
+            # As many streams as h2load opens connect at once; Python's own queue has room for five.
+            "class S(http.server.ThreadingHTTPServer): request_queue_size=512\n"
+            "S(('127.0.0.1',int(sys.argv[1])),H).serve_forever()\n")
 HOST = "alpha.dev.localhost"
 
 
