@@ -130,10 +130,8 @@ UpstreamLease UpstreamPools::try_lease(const router::Route& route) {
 
 Task<LeaseResult> UpstreamPools::lease(const router::Route& route, LeaseKind kind) {
   if (route.protocol == router::Protocol::https && tls_ == nullptr) {
-    co_return ProxyError{
-        ProxyReason::upstream_unsupported,
-        "this edge speaks no TLS to upstreams",
-        "add the route with the protocol http1 or h2c"};
+    co_return ProxyError{ProxyReason::upstream_unsupported, "this edge speaks no TLS to upstreams",
+                         "add the route with the protocol http1 or h2c"};
   }
   constexpr int kMostAttempts = 3;
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
@@ -215,16 +213,23 @@ Task<std::optional<LeaseResult>> UpstreamPools::connect(UpstreamKey key, Known k
   // An address that was freed meanwhile may have been given to another worktree's container, which then took
   // this connection: whatever came of it is not the upstream's.
   if (lease.retirements_ != known.pool->retirements_) {
-    resolver_.forget(key.upstream);
+    forget(key);
     co_return std::nullopt;
   }
   if (wrong) {
     // The address may have been wrong; the next request asks for it anew.
-    resolver_.forget(key.upstream);
+    forget(key);
     co_return LeaseResult(std::move(*wrong));
   }
   lease.timings_ = timings;
   co_return LeaseResult(std::move(lease));
+}
+
+// Both memories: until it is asked for anew, nobody is sent to connections of whoever has the address now.
+void UpstreamPools::forget(const UpstreamKey& key) {
+  resolver_.forget(key.upstream);
+  const auto found = known_.find(key);
+  if (found != known_.end()) found->second.fresh_until = 0;
 }
 
 UpstreamPool& UpstreamPools::pool_of(const PoolKey& key) {

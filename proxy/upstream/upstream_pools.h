@@ -154,6 +154,7 @@ class UpstreamPools {
 
   UpstreamPool& pool_of(const PoolKey& key);
   Known& remember(const router::Route& route, ResolvedUpstreamPtr upstream, Millis fresh_until);
+  void forget(const UpstreamKey& key);
   UpstreamLease take_idle(const Known& known);
   UpstreamLease lease_of(const Known& known, UpstreamConnection connection);
   // Absent: the identity went away while it was connected to, and whoever has its address now may have

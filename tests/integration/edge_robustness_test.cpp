@@ -1,5 +1,6 @@
 // Loops, error answers and odd connections: nothing that a client or an upstream does ends the edge or harms
 // another route.
+#include <chrono>
 #include <cstdint>
 #include <random>
 #include <string>
@@ -11,6 +12,7 @@
 #include "base/text.h"
 #include "tests/support/busy_worker.h"
 #include "tests/support/edge_fixture.h"
+#include "tests/support/name_server.h"
 #include "tests/support/scripted_peer.h"
 #include "tests/support/tls_peer.h"
 
@@ -212,6 +214,26 @@ TEST(OddConnections, E25_NoneOfThemHarmsAnother) {
       "GET / HTTP/1.1\r\nHost: beta.dev.localhost\r\nUpgrade: x\r\nConnection: Upgrade, close\r\n\r\n");
   EXPECT_EQ(status_of(upgrade.read_all()), 200);
   EXPECT_TRUE(beta_works());
+}
+
+// E-02, E-03: nothing listens where alpha was; alpha comes back elsewhere, and beta gets its address.
+TEST(Addresses, E03_NobodyIsSentToTheOldAddressOnceAConnectHasFailed) {
+  ScriptedUpstream alpha(answer_always(ok_response("alpha")), "127.0.0.6");
+  NameServer names;
+  names.set("alpha.example.test", {{"127.0.0.5"}, {}});
+  EdgeOptions options;
+  options.settings.name_servers = {{"127.0.0.1", names.port()}};
+  options.settings.limits.resolve_ttl = std::chrono::seconds(60);
+  const std::string port = ":" + std::to_string(alpha.port());
+  EdgeFixture edge(
+      {route_to(kAlpha, "dns:alpha.example.test" + port), route_to(kBeta, "dns:beta.example.test" + port)},
+      std::move(options));
+  ASSERT_EQ(field_of(get(edge.plain_port(), kAlpha), "Hedge-Error"), "upstream_refused");
+  names.set("alpha.example.test", {{"127.0.0.6"}, {}});
+  names.set("beta.example.test", {{"127.0.0.5"}, {}});
+  ScriptedUpstream beta(answer_always(ok_response("beta")), "127.0.0.5", alpha.port());
+  EXPECT_EQ(body_of(get(edge.plain_port(), kBeta)), "beta");
+  EXPECT_EQ(body_of(get(edge.plain_port(), kAlpha)), "alpha");
 }
 
 }  // namespace

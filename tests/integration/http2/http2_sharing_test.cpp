@@ -90,7 +90,7 @@ TEST(Http2Sharing, NothingJoinsAConnectionThatHasBeenSilentAboutACall) {
     peer.request(1);
     if (number > 0) peer.respond(1, {{":status", "200"}}, "ok");
     // The first one: as if the machine behind it were gone.
-    connection.wait_for_end();
+    connection.wait_for_end(60s);
   });
   EdgeOptions options;
   options.settings.limits.connect = 300ms;
