@@ -33,10 +33,6 @@ bool wants_h2c(const http::RequestHead& request) {
   return found;
 }
 
-bool wants_websocket(const http::RequestHead& request) {
-  return equals_ignoring_case(request.upgrade, "websocket");
-}
-
 // Open pages reconnect their WebSockets and event streams again and again, whether or not somebody is there.
 bool is_made_by_itself(const http::RequestHead& request) {
   return !request.upgrade.empty() || request.first(FieldId::accept) == "text/event-stream";
@@ -78,7 +74,8 @@ Task<void> Forwarding::run() {
   if (has_body(request) || wants_h2c(request)) request.upgrade = {};
   // HTTP/2 knows no other way to switch; that one is refused with a reason, because nobody asks for a
   // WebSocket and is content with a page.
-  if (route_->protocol == router::Protocol::h2c && !wants_websocket(request)) request.upgrade = {};
+  if (route_->protocol == router::Protocol::h2c && !equals_ignoring_case(request.upgrade, "websocket"))
+    request.upgrade = {};
   if (request.upgrade.empty()) {
     co_await run_request();
   } else {

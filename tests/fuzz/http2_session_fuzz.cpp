@@ -65,6 +65,17 @@ class NotedStream final : public Http2StreamEvents {
   void window_grew() override {}
   Http2Outgoing& outgoing() override { return outgoing_; }
 
+  // As streams do it: what is on offer is so for one produce() only.
+  void offer() {
+    outgoing_.data = std::string_view(kBody).substr(sent_);
+    outgoing_.end = Http2End::stream;
+  }
+  void withdraw() {
+    sent_ = kBody.size() - outgoing_.data.size();
+    outgoing_ = {{}, Http2End::none, outgoing_.end_sent};
+  }
+  bool has_more() const { return answered_ && !closed_ && !outgoing_.end_sent; }
+
   bool wants_answer() const { return heads_ == 1 && ended_ && !closed_ && !answered_; }
   void answered() { answered_ = true; }
   std::int32_t id() const { return id_; }
@@ -84,8 +95,11 @@ class NotedStream final : public Http2StreamEvents {
   }
   void note(const std::string& what) { notes_ += std::to_string(id_) + ": " + what + "\n"; }
 
+  static inline const std::string kBody = std::string(65'520, 'b');
+
   std::string& notes_;
   std::int32_t id_;
+  std::size_t sent_ = 0;
   std::vector<Field> fields_;
   TextArena texts_;
   std::optional<Http2FieldCollector> block_;
@@ -123,7 +137,7 @@ class NotedConnection final : public Http2SessionEvents {
   std::string finish() {
     static constexpr Http2Field kFields[] = {{":status", "200"}};
     for (const auto& stream : streams_) {
-      if (stream->wants_answer() && session_.submit_response(stream->id(), kFields, *stream, false))
+      if (stream->wants_answer() && session_.submit_response(stream->id(), kFields, *stream, true))
         stream->answered();
     }
     drain();
@@ -133,6 +147,19 @@ class NotedConnection final : public Http2SessionEvents {
  private:
   void drain() {
     std::vector<char> room(Http2Session::kLeastRoom * 2);
+    produce_all(room);
+    for (const auto& stream : streams_) {
+      for (int i = 0; i < 10 && stream->has_more(); ++i) {
+        stream->offer();
+        session_.resume(stream->id());
+        require(session_.produce(room) <= room.size(), "no more than the room");
+        stream->withdraw();
+        produce_all(room);
+      }
+    }
+    require(!session_.is_broken(), "whatever was begun can be continued");
+  }
+  void produce_all(std::vector<char>& room) {
     for (int i = 0; i < 1000; ++i) {
       const std::size_t bytes = session_.produce(room);
       require(bytes <= room.size(), "no more than the room");
