@@ -23,23 +23,27 @@ Result<EdgeClaim> EdgeClaim::take(const fs::path& state, const fs::path& control
         .with_id("edge_already_running")
         .with_cause(std::move(lock).error());
   }
-  if (!lock) {
+  std::optional<FileLock> held;
+  if (lock) {
+    held.emplace(std::move(*lock));
+  } else {
     log::warning("{}", std::move(lock).error().with_context("lock the state directory").to_string());
-    return EdgeClaim(state, std::nullopt);
   }
   // Commands that know the state directory only find a socket of another place through this note.
   if (auto noted = router::note_control_socket(state, control_socket); !noted) {
     log::warning("{}",
                  std::move(noted).error().with_context("note where the control socket is").to_string());
   }
-  return EdgeClaim(state, std::move(*lock));
+  return EdgeClaim(state, control_socket, std::move(held));
 }
 
-EdgeClaim::EdgeClaim(fs::path state, std::optional<FileLock> lock)
-    : state_(std::move(state)), lock_(std::move(lock)) {}
+EdgeClaim::EdgeClaim(fs::path state, fs::path control_socket, std::optional<FileLock> lock)
+    : state_(std::move(state)), control_socket_(std::move(control_socket)), lock_(std::move(lock)) {}
 
 EdgeClaim::~EdgeClaim() {
-  if (!state_.empty() && lock_) (void)router::forget_control_socket(state_);
+  if (state_.empty()) return;
+  // Without the lock another edge may have come after us: the note is taken away only if it is ours.
+  if (lock_ || router::find_control_socket(state_, {}) == control_socket_) (void)router::forget_control_socket(state_);
 }
 
 }  // namespace hedge::proxy

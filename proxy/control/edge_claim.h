@@ -11,8 +11,7 @@ namespace hedge::proxy {
 
 class EdgeClaim {
  public:
-  // Takes the lock and writes the note. A directory in which neither can be written is a warning in the log:
-  // the edge serves all the same.
+  // Takes the lock and writes the note. What of them cannot be had is a warning in the log: the edge serves all the same.
   // Errors: already_exists `edge_already_running` (a living edge holds the lock).
   static Result<EdgeClaim> take(const std::filesystem::path& state, const std::filesystem::path& control_socket);
 
@@ -21,9 +20,10 @@ class EdgeClaim {
   ~EdgeClaim();  // removes the note, then gives the lock up
 
  private:
-  EdgeClaim(std::filesystem::path state, std::optional<FileLock> lock);
+  EdgeClaim(std::filesystem::path state, std::filesystem::path control_socket, std::optional<FileLock> lock);
 
   std::filesystem::path state_;  // empty: moved from
+  std::filesystem::path control_socket_;
   std::optional<FileLock> lock_;
 };
 
