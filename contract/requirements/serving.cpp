@@ -88,7 +88,12 @@ CheckOutcome check_answer(const CheckContext& context) {
   question.body_is_nonce = app.health_nonce;
   question.limit = app.health_timeout;
   question.start_limit = context.subject.start_limit;
-  return ask_application(question, *context.observations.edge);
+  CheckOutcome outcome = ask_application(question, *context.observations.edge);
+  if (!outcome.error || outcome.error->id() != "certificate_unavailable") return outcome;
+  // The edge makes certificates with the authority that lies here; what is wrong with it is the cause.
+  const auto authority =
+      certs::load_authority(certs::authority_location(context.tools.paths), context.tools.clock.wall());
+  return authority ? outcome : CheckOutcome::fail(authority.error());
 }
 
 CheckOutcome check_authority(const CheckContext& context) {
