@@ -151,10 +151,14 @@ Error handshake_error(TlsStream& stream, const std::string& name, const error_co
                                     ::X509_verify_cert_error_string(verified))
         .with_id(id);
   }
-  const bool is_unknown = failure.category() == asio::error::get_ssl_category() &&
-                          ERR_GET_REASON(static_cast<unsigned long>(failure.value())) == SSL_R_TLSV1_UNRECOGNIZED_NAME;
   Error error = error_of(failure, "TLS handshake for " + name);
-  return is_unknown ? std::move(error).with_id("name_unrecognized") : error;
+  if (failure.category() != asio::error::get_ssl_category()) return error;
+  switch (ERR_GET_REASON(static_cast<unsigned long>(failure.value()))) {
+    case SSL_R_TLSV1_UNRECOGNIZED_NAME: return std::move(error).with_id("name_unrecognized");
+    // The peer's own trouble: this edge has no certificate to give.
+    case SSL_R_TLSV1_ALERT_INTERNAL_ERROR: return std::move(error).with_id("certificate_unavailable");
+    default: return std::move(error).with_id("tls_failed");
+  }
 }
 
 Result<HttpResponse> fetch(const TlsAddress& address, const HttpRequest& request, std::chrono::milliseconds limit,

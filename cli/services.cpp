@@ -29,7 +29,9 @@ Result<fs::path> Services::directory() const {
 
 Result<config::Paths> Services::find_paths() const {
   auto found = config::find_paths(options_.state_dir, environment_);
-  const bool is_named = options_.state_dir || environment_.contains("HEDGE_STATE_DIR");
+  // An empty or relative one names nothing, as in find_paths().
+  const auto variable = environment_.find("HEDGE_STATE_DIR");
+  const bool is_named = options_.state_dir || (variable != environment_.end() && fs::path(variable->second).is_absolute());
   if (!found || is_named) return found;
   // A file that cannot be read might name another directory: to go on with the default would be to take that one for empty.
   const auto named = config::load_state_dir(found->config);

@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <optional>
 
 #include <CLI/CLI.hpp>
 
+#include "base/group_warden.h"
 #include "base/unique_fd.h"
 #include "cli/commands/commands.h"
 #include "cli/signal_watch.h"
@@ -130,11 +132,21 @@ class RunCommand final : public Command {
     streams.out = services.output().descriptor();
     // We live until it has ended, so that its exit code is ours.
     SignalForwarding signals;
+    // A group of its own is not reached by who kills ours.
+    std::optional<GroupWarden> warden;
+    if (signals.session() == SessionMode::same_but_own_group) {
+      auto started = GroupWarden::start(hold.descriptor());
+      if (!started) return started.error();
+      warden.emplace(std::move(*started));
+      // Until the warden knows the group, the command itself hears of our end from the system.
+      command->ends_with_caller = true;
+    }
     const auto child = spawn_child(*command, streams, signals.session());
     if (!child) {
       services.output().error(with_id(child.error()));
       return code_of(child.error());
     }
+    if (warden) warden->watch(*child);
     signals.has_started(*child);
     return wait_for_child(*child);
   }

@@ -25,7 +25,8 @@ struct AnswerQuestion {
 //   app_slow           no answer within the limit
 //   app_unhealthy      the application answers 500 or more
 //   app_foreign_nonce  another worktree's process answers
-//   certificate_unverified, ca_suffix_missing, name_unrecognized  a browser would not come so far
+//   certificate_unverified, certificate_unavailable, ca_suffix_missing, name_unrecognized, tls_failed  a browser would not
+//     come so far
 // or with the edge's own identifier (container_stopped, upstream_unresolved …).
 // Asked over TLS, as a browser would; plain only of an edge without TLS.
 CheckOutcome ask_application(const AnswerQuestion& question, const router::EdgeStatus& edge);

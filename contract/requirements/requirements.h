@@ -21,7 +21,7 @@ void add_context_requirements(const CheckContext& context, std::vector<Requireme
 void add_file_requirements(const CheckContext& context, std::vector<Requirement>& out);
 // database.reachable database.exists database.owner database.test database.migrations
 void add_database_requirements(const CheckContext& context, std::vector<Requirement>& out);
-// stack.running route.registered edge.running route.answers ca.present ca.trusted cookies.unique
+// stack.running network.alias route.registered edge.running edge.inside route.answers ca.present ca.trusted cookies.unique
 void add_serving_requirements(const CheckContext& context, std::vector<Requirement>& out);
 // checks.<id>
 void add_repository_requirements(const CheckContext& context, std::vector<Requirement>& out);

@@ -118,7 +118,7 @@ Result<EngineAddress> parse_engine_address(const std::optional<std::string>& cho
   }
   if (!text.starts_with("tcp://")) return unsupported("this way of connecting is not supported");
   if (tcp == EngineTransport::tls) {
-    return unsupported("DOCKER_TLS_VERIFY or DOCKER_CERT_PATH is set, and TLS to the engine is not supported");
+    return unsupported("DOCKER_TLS_VERIFY or DOCKER_TLS is set, and TLS to the engine is not supported");
   }
   const std::string_view rest = text.substr(6);
   const auto colon = rest.rfind(':');

@@ -10,14 +10,13 @@ namespace hedge::proxy {
 
 class EdgeClaim {
  public:
-  // Takes the lock and writes the note. A directory in which neither can be written is a warning in the log:
-  // the edge serves all the same.
+  // Takes the lock and writes the note. What of them cannot be had is a warning in the log: the edge serves all the same.
   // Errors: already_exists `edge_already_running` (a living edge holds the lock).
   static Result<EdgeClaim> take(const std::filesystem::path& state,
                                 const std::filesystem::path& control_socket);
 
   // One that another edge hands over with its lock (none: it had none). The note is that edge's until own().
-  static EdgeClaim adopt(std::filesystem::path state, UniqueFd lock);
+  static EdgeClaim adopt(std::filesystem::path state, std::filesystem::path control_socket, UniqueFd lock);
 
   EdgeClaim(EdgeClaim&&) noexcept = default;
   EdgeClaim& operator=(EdgeClaim&&) = delete;
@@ -33,10 +32,11 @@ class EdgeClaim {
   int lock_descriptor() const { return lock_.get(); }
 
  private:
-  EdgeClaim(std::filesystem::path state, UniqueFd lock);
+  EdgeClaim(std::filesystem::path state, std::filesystem::path control_socket, UniqueFd lock);
 
   std::filesystem::path state_;  // empty: moved from
-  UniqueFd lock_;                // of a locked file; the lock lasts until its last copy is closed
+  std::filesystem::path control_socket_;
+  UniqueFd lock_;  // of a locked file; the lock lasts until its last copy is closed
   bool owns_note_ = true;
 };
 

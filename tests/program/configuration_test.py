@@ -68,6 +68,16 @@ class Configuration(ShopWorld):
         self.assertEqual((told["status"], answers["error"]), ("failed", "certificate_unverified"))
         self.assertIn("self-signed", answers["detail"].replace("self signed", "self-signed"))
 
+    def test_a_damaged_authority_is_the_reason_and_not_an_edge_that_does_not_answer(self):
+        self.hedge.start_edge()
+        self.create("feature/login")
+        self.hedge.stop_edge()
+        (self.hedge.state / "ca/intermediate.pem").write_text("garbage", encoding="utf-8")
+        self.hedge.start_edge()
+        told = self.contract("verify", "feature/login", expect=None)
+        self.assertEqual((told["ok"], self.check(told, "route.answers")["error"]), (False, "ca_invalid"))
+        self.assertTrue(told["next"].startswith("hedge ca"), told["next"])
+
     def test_text_that_looks_like_a_secret_is_none_and_no_command_gets_one(self):
         branch = "feat/{secret.postgres}"
         self.contract("create", branch, expect=3)

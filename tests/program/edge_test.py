@@ -145,8 +145,21 @@ class Obstacles(ProgramWorld):
             self.hedge.run("route", "add", "alpha.localhost", "docker:app:80")
             answer = self.hedge.get("alpha.localhost")
             self.assertEqual((answer.status, answer.error), (502, "engine_unsupported"))
-            self.assertIn("DOCKER_TLS_VERIFY", json.dumps(answer.json()))
+            self.assertIn("DOCKER_TLS_VERIFY or DOCKER_TLS", json.dumps(answer.json()))
             self.assertRaises(BlockingIOError, engine.accept)
+
+    def test_a_directory_of_certificates_alone_is_no_wish_for_tls(self):
+        with socket.create_server(("127.0.0.1", 0)) as engine:
+            engine.settimeout(20)
+            self.hedge.environment["DOCKER_HOST"] = f"tcp://127.0.0.1:{engine.getsockname()[1]}"
+            self.hedge.environment["DOCKER_CERT_PATH"] = str(self.directory)
+            self.hedge.start_edge()
+            self.hedge.run("route", "add", "alpha.localhost", "docker:app:80")
+            self.assertNotEqual(self.hedge.get("alpha.localhost").error, "engine_unsupported")
+            peer, _ = engine.accept()
+            with peer:
+                peer.settimeout(20)
+                self.assertEqual(peer.recv(4), b"GET ")
 
     def test_T12_a_missing_openssl_configuration_is_no_obstacle(self):
         self.hedge.environment["OPENSSL_CONF"] = str(self.directory / "missing.cnf")

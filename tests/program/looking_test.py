@@ -142,6 +142,10 @@ class Looking(ShopWorld):
             sound = settings.read_text(encoding="utf-8")
             settings.write_text(sound + '[[routes]]\nhost = "not a host"\n', encoding="utf-8")
             self.assertEqual([one["slug"] for one in self.worktrees()], ["feature-login"])
+            for nothing in ("", "relative"):
+                self.hedge.environment["HEDGE_STATE_DIR"] = nothing
+                self.assertEqual([one["slug"] for one in self.worktrees()], ["feature-login"], "the file's still counts")
+            self.hedge.environment.pop("HEDGE_STATE_DIR")
             # A file that cannot be read might have named another one.
             settings.write_text("[edge]\nstate_dir = 3\n", encoding="utf-8")
             self.refused("config_invalid", "list", expect=2)

@@ -16,7 +16,8 @@ Result<std::optional<ComposeRecord>> load_compose_record(const std::filesystem::
     const Json json = Json::parse(*text);
     return std::optional<ComposeRecord>(ComposeRecord{json.at("digest").get<std::string>(),
                                                       json.at("services").get<std::vector<std::string>>(),
-                                                      json.at("one_shots").get<std::vector<std::string>>()});
+                                                      json.at("one_shots").get<std::vector<std::string>>(),
+                                                      json.value("shared_networks", SharedNetworks{})});
   } catch (const Json::exception& problem) {
     return Error(ErrorKind::corrupt, "cannot read " + file.string() + ": " + problem.what())
         .with_id("state_unreadable");
@@ -25,7 +26,7 @@ Result<std::optional<ComposeRecord>> load_compose_record(const std::filesystem::
 
 Result<void> store_compose_record(const std::filesystem::path& file, const ComposeRecord& record) {
   const Json json = {
-      {"digest", record.digest}, {"services", record.services}, {"one_shots", record.one_shots}};
+      {"digest", record.digest}, {"services", record.services}, {"one_shots", record.one_shots}, {"shared_networks", record.shared_networks}};
   return write_file_atomically(file, json.dump(2) + "\n", 0600);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "worktree/stack/shared_networks.h"
 
 namespace hedge::worktree {
 
@@ -14,6 +15,7 @@ struct ComposeRecord {
   std::string digest;                  // of everything that went into the configuration
   std::vector<std::string> services;   // all that the configuration has
   std::vector<std::string> one_shots;  // those of them whose right state is to have ended with 0
+  SharedNetworks shared_networks = {};
   bool operator==(const ComposeRecord&) const = default;
 };
 

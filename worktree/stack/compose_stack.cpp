@@ -1,6 +1,7 @@
 #include "worktree/stack/compose_stack.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/digest.h"
 #include "base/file.h"
@@ -73,12 +74,6 @@ Result<DockerEngine> ComposeStack::engine() const {
   const auto facts = probe_engine(spec_.caller);
   if (!facts) return facts.error();
   return DockerEngine::connect(*facts);
-}
-
-const ComposeService* ComposeStack::find_service(const std::string& name) const {
-  const auto found = std::find_if(spec_.services.begin(), spec_.services.end(),
-                                  [&name](const ComposeService& service) { return service.name == name; });
-  return found == spec_.services.end() ? nullptr : &*found;
 }
 
 Result<std::vector<ContainerFacts>> ComposeStack::fetch_own(DockerEngine& engine) const {
@@ -162,20 +157,15 @@ void ComposeStack::compare(const std::vector<ContainerFacts>& containers,
     if (is_main() && !contains(wanted, service.name)) wanted.push_back(service.name);
   }
   wanted = selection(wanted);
+  const NetworkNames names = network_names(record ? record->shared_networks : SharedNetworks());
   for (const ContainerFacts& container : containers) {
     const std::string service = container.service();
     if (!contains(wanted, service)) continue;
     const bool has_done_its_work = record && contains(record->one_shots, service) &&
                                    container.state == "exited" && container.exit_code == 0;
     if (!container.is_running() && !has_done_its_work) finding.problems.push_back(not_running(container));
-    const ComposeService* application = find_service(service);
-    if (application == nullptr || application->aliases.empty()) continue;
-    const auto attached = container.networks.find(spec_.network);
-    if (attached == container.networks.end()) {
-      finding.problems.push_back(
-          Error(ErrorKind::conflict, container.name + " is not on the network " + spec_.network)
-              .with_id("stack_not_running"));
-    }
+    for (Error& problem : endpoint_problems(container, wanted_endpoints(container, containers, names)))
+      finding.problems.push_back(std::move(problem));
   }
   for (const std::string& service : wanted) {
     const bool exists =
@@ -239,7 +229,7 @@ Result<Change> ComposeStack::converge() {
   const auto now = digest();
   if (!now) return now.error();
   if (auto done = up(*engine, *tool, config); !done) return done.error();
-  const ComposeRecord record{*now, config.services, config.one_shots};
+  const ComposeRecord record{*now, config.services, config.one_shots, config.shared_networks};
   if (auto started = require_started(*engine, record); !started) return started.error();
   if (auto made = ensure_directory(spec_.directory, 0700); !made) return made.error();
   if (auto stored = store_compose_record(record_file(), record); !stored) return stored.error();
@@ -270,7 +260,7 @@ Result<void> ComposeStack::up(DockerEngine& engine, const ComposeTool& tool,
     }
     return explain_pool_exhaustion(made.error());
   }
-  if (auto attached = attach(engine); !attached) return attached;
+  if (auto attached = attach(engine, config.shared_networks); !attached) return attached;
   const auto started = tool.run(project(), with_selection({"up", "-d", "--no-recreate"}), spec_.up_limit);
   if (!started) return explain_pool_exhaustion(started.error());
   return {};
@@ -282,18 +272,39 @@ Result<void> ComposeStack::ensure_network(DockerEngine& engine) const {
   return {};
 }
 
-Result<void> ComposeStack::attach(DockerEngine& engine) const {
+NetworkNames ComposeStack::network_names(SharedNetworks shared) const {
+  return {spec_.services, spec_.network, spec_.alias, std::move(shared)};
+}
+
+Result<void> ComposeStack::attach(DockerEngine& engine, const SharedNetworks& shared) const {
   if (auto ready = ensure_network(engine); !ready) return ready;
   const auto containers = fetch_own(engine);
   if (!containers) return containers.error();
   for (const ContainerFacts& container : *containers) {
-    const ComposeService* service = find_service(container.service());
-    if (service == nullptr || service->aliases.empty()) continue;
-    if (const auto attached = engine.ensure_attached(spec_.network, container, service->aliases); !attached) {
-      return attached.error();
+    for (const auto& [network, endpoint] : wanted_endpoints(container, *containers, network_names(shared))) {
+      if (const auto attached = engine.ensure_attached(network, container, endpoint); !attached) return attached.error();
     }
   }
   return {};
+}
+
+Result<std::vector<Error>> ComposeStack::find_alias_clashes() const {
+  auto engine = this->engine();
+  if (!engine) return engine.error();
+  const auto containers = fetch_own(*engine);
+  if (!containers) return containers.error();
+  const auto record = load_compose_record(record_file());
+  if (!record) return record.error();
+  const NetworkNames names = network_names(*record ? (*record)->shared_networks : SharedNetworks());
+  std::vector<Error> out;
+  for (const ContainerFacts& container : *containers) {
+    for (Error& problem : endpoint_problems(container, wanted_endpoints(container, *containers, names)))
+      if (problem.id() == "network_alias_bare") out.push_back(std::move(problem));
+  }
+  auto taken = find_clashes(*engine, *containers, names);
+  if (!taken) return taken;
+  out.insert(out.end(), std::make_move_iterator(taken->begin()), std::make_move_iterator(taken->end()));
+  return out;
 }
 
 Result<void> ComposeStack::require_started(DockerEngine& engine, const ComposeRecord& record) const {
@@ -361,6 +372,12 @@ Result<Change> ComposeStack::remove() {
   if (*removed || path_exists(spec_.directory)) change.action = Action::removed;
   if (auto gone = remove_tree(spec_.directory); !gone) return gone.error();
   return change;
+}
+
+Result<std::string> ComposeStack::fetch_gateway() const {
+  auto engine = this->engine();
+  if (!engine) return engine.error();
+  return engine->fetch_gateway(spec_.network);
 }
 
 Result<CommandLine> ComposeStack::command_in(const std::string& service, const std::vector<std::string>& argv,

@@ -12,15 +12,10 @@
 #include "worktree/stack/compose_tool.h"
 #include "worktree/stack/docker_engine.h"
 #include "worktree/stack/rendered_config.h"
+#include "worktree/stack/shared_networks.h"
 #include "worktree/stack/stack.h"
 
 namespace hedge::worktree {
-
-struct ComposeService {
-  std::string name;
-  std::uint16_t port = 0;            // inside its container
-  std::vector<std::string> aliases;  // on the shared network; unique on this machine
-};
 
 enum class StackOwner {
   worktree,       // a project of its own, from a generated configuration
@@ -33,7 +28,8 @@ struct ComposeStackSpec {
   std::string id;
   std::string app;
   std::string slug;
-  std::string host;  // the public name; the application finds the edge under it
+  // The public name; inside it is this host's address on `network`, where an edge is found that listens there.
+  std::string host;
   std::filesystem::path checkout;
   std::filesystem::path git_common_dir;
   std::filesystem::path main_checkout;
@@ -41,6 +37,7 @@ struct ComposeStackSpec {
   std::vector<std::string> compose_files;  // relative to the checkout; empty: the default names
   std::string main_project;                // of the main checkout; empty: what Compose derives
   std::string network;                     // shared with the edge
+  std::string alias;                       // the worktree's own on shared networks
   std::vector<ComposeService> services;    // the application's
   std::optional<std::vector<std::string>>
       selected;  // exactly these; absent: all of the files that are not `excluded`
@@ -52,7 +49,7 @@ struct ComposeStackSpec {
 
 enum class Interaction { none, terminal };
 
-// check(): present (all run, from this configuration, attached to the shared network), differs (stopped,
+// check(): present (all run, from this configuration, attached to shared networks under names of their own), differs (stopped,
 // ended by itself, or from another configuration), missing (no containers), foreign (a project of this name
 // is somebody else's), unknown (no engine). converge(): a second one changes no container. Errors: those of
 // probe_engine(), ComposeTool and rendered_config; `image_unavailable`, `docker_network_pool_exhausted`,
@@ -69,6 +66,12 @@ class ComposeStack final : public Stack {
   Result<Change> remove() override;
   Result<std::vector<ServiceStatus>> load_status() override;
   Result<Change> stop() override;
+
+  // `network_alias_bare`, `network_alias_taken`: names on shared networks that may lead, or do lead, to somebody else.
+  Result<std::vector<Error>> find_alias_clashes() const;
+
+  // This host's address on `network`, as the stack's containers see it; empty: it has none.
+  Result<std::string> fetch_gateway() const;
 
   // The command line that runs `argv` in a running container of `service`. Errors: those of ComposeTool.
   Result<CommandLine> command_in(const std::string& service, const std::vector<std::string>& argv,
@@ -89,13 +92,13 @@ class ComposeStack final : public Stack {
   Result<std::vector<ContainerFacts>> fetch_foreign(DockerEngine& engine) const;
   void compare(const std::vector<ContainerFacts>& containers, const std::optional<ComposeRecord>& record,
                const std::string& digest, Finding& finding) const;
-  const ComposeService* find_service(const std::string& name) const;
 
   std::vector<std::string> selection(const std::vector<std::string>& all) const;
   Result<RenderedConfig> generate(DockerEngine& engine, const ComposeTool& tool) const;
   Result<void> up(DockerEngine& engine, const ComposeTool& tool, const RenderedConfig& config) const;
   Result<void> ensure_network(DockerEngine& engine) const;
-  Result<void> attach(DockerEngine& engine) const;
+  NetworkNames network_names(SharedNetworks shared) const;
+  Result<void> attach(DockerEngine& engine, const SharedNetworks& shared) const;
   Result<void> require_started(DockerEngine& engine, const ComposeRecord& record) const;
 
   ComposeStackSpec spec_;

@@ -38,9 +38,15 @@ std::string text_at(const Json& json, const char* key) {
   return json.is_object() && json.contains(key) && json[key].is_string() ? json[key].get<std::string>()
                                                                          : std::string();
 }
+
 const Json& object_at(const Json& json, const char* key) {
   static const Json kEmpty = Json::object();
   return json.is_object() && json.contains(key) && json[key].is_object() ? json[key] : kEmpty;
+}
+
+const Json& array_at(const Json& json, const char* key) {
+  static const Json kEmpty = Json::array();
+  return json.is_object() && json.contains(key) && json[key].is_array() ? json[key] : kEmpty;
 }
 
 Labels labels_of(const Json& json) {
@@ -51,14 +57,23 @@ Labels labels_of(const Json& json) {
   return out;
 }
 
-// Older engines add the short id to what was asked for.
-std::vector<std::string> aliases_of(const Json& network, const std::string& id) {
+std::vector<std::string> texts_at(const Json& json, const char* key) {
   std::vector<std::string> out;
-  if (!network.is_object() || !network.contains("Aliases") || !network["Aliases"].is_array()) return out;
-  for (const Json& alias : network["Aliases"]) {
-    if (alias.is_string() && alias.get<std::string>() != id.substr(0, kShortIdBytes)) out.push_back(alias);
+  for (const Json& text : array_at(json, key)) {
+    if (text.is_string()) out.push_back(text);
   }
   return out;
+}
+
+// Older engines add the short id to what was asked for.
+Endpoint endpoint_of(const Json& network, const std::string& id) {
+  Endpoint out{texts_at(network, "Aliases"), texts_at(network, "Links")};
+  std::erase(out.aliases, id.substr(0, kShortIdBytes));
+  return out;
+}
+
+bool have_same(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  return std::is_permutation(a.begin(), a.end(), b.begin(), b.end());
 }
 
 // Of "NAME=value" lines; a name alone has no value in the container.
@@ -86,7 +101,7 @@ ContainerFacts facts_of(const Json& json) {
   facts.labels = labels_of(object_at(json, "Config"));
   facts.environment = environment_of(object_at(json, "Config"));
   for (const auto& [name, network] : object_at(object_at(json, "NetworkSettings"), "Networks").items()) {
-    facts.networks[name] = aliases_of(network, facts.id);
+    facts.networks[name] = endpoint_of(network, facts.id);
   }
   return facts;
 }
@@ -148,7 +163,15 @@ Result<std::optional<ContainerFacts>> DockerEngine::inspect(const std::string& i
 }
 
 Result<std::vector<ContainerFacts>> DockerEngine::fetch_containers(const Labels& labels) {
-  const auto answer = require({200}, "GET", "/containers/json?all=1&filters=" + label_filter(labels));
+  return fetch_filtered(label_filter(labels));
+}
+
+Result<std::vector<ContainerFacts>> DockerEngine::fetch_attached(const std::string& network) {
+  return fetch_filtered(percent_encode(Json({{"network", Json::array({network})}}).dump()));
+}
+
+Result<std::vector<ContainerFacts>> DockerEngine::fetch_filtered(const std::string& filters) {
+  const auto answer = require({200}, "GET", "/containers/json?all=1&filters=" + filters);
   if (!answer) return answer.error();
   std::vector<ContainerFacts> out;
   for (const Json& listed : Json::parse(answer->body, nullptr, false)) {
@@ -186,9 +209,7 @@ Result<std::vector<std::string>> DockerEngine::fetch_volumes(const Labels& label
   if (!answer) return answer.error();
   const Json json = Json::parse(answer->body, nullptr, false);
   std::vector<std::string> out;
-  if (!json.is_object() || !json.contains("Volumes") || !json["Volumes"].is_array())
-    return out;  // null: none
-  for (const Json& volume : json["Volumes"]) out.push_back(text_at(volume, "Name"));
+  for (const Json& volume : array_at(json, "Volumes")) out.push_back(text_at(volume, "Name"));
   return out;
 }
 
@@ -241,16 +262,15 @@ Result<std::string> DockerEngine::fetch_gateway(const std::string& network) {
 }
 
 Result<bool> DockerEngine::ensure_attached(const std::string& network, const ContainerFacts& container,
-                                           const std::vector<std::string>& aliases) {
+                                           const Endpoint& wanted) {
   const std::string target = "/networks/" + percent_encode(network);
   if (const auto present = container.networks.find(network); present != container.networks.end()) {
-    if (std::is_permutation(aliases.begin(), aliases.end(), present->second.begin(), present->second.end()))
-      return false;
+    if (have_same(present->second.aliases, wanted.aliases) && have_same(present->second.links, wanted.links)) return false;
     const Json detach = {{"Container", container.id}, {"Force", true}};
     if (const auto gone = require({200, 404}, "POST", target + "/disconnect", detach.dump()); !gone)
       return gone.error();
   }
-  const Json attach = {{"Container", container.id}, {"EndpointConfig", {{"Aliases", aliases}}}};
+  const Json attach = {{"Container", container.id}, {"EndpointConfig", {{"Aliases", wanted.aliases}, {"Links", wanted.links}}}};
   if (const auto attached = require({200}, "POST", target + "/connect", attach.dump()); !attached)
     return attached.error();
   return true;

@@ -17,14 +17,19 @@ namespace hedge::worktree {
 
 using Labels = std::map<std::string, std::string>;
 
+// How a container is attached to one network.
+struct Endpoint {
+  std::vector<std::string> aliases;  // names under which others find it
+  std::vector<std::string> links;    // "CONTAINER:NAME": under NAME it finds that container, whoever else has the name
+};
+
 struct ContainerFacts {
   std::string id;
   std::string name;   // without the leading slash
   std::string state;  // created, running, exited, …
   int exit_code = 0;
   Labels labels;
-  std::map<std::string, std::vector<std::string>>
-      networks;                 // name, and the aliases there that were asked for
+  std::map<std::string, Endpoint> networks;  // by name, as was asked for
   Environment environment;      // what its command is started with; passwords are in it
   std::string service() const;  // Compose's name of the service, or empty
   bool is_running() const { return state == "running" || state == "restarting"; }
@@ -38,6 +43,8 @@ class DockerEngine {
 
   // All containers, running or not, that have every one of `labels` (an empty value: any value).
   Result<std::vector<ContainerFacts>> fetch_containers(const Labels& labels);
+  // All containers, running or not, that are to be on the network.
+  Result<std::vector<ContainerFacts>> fetch_attached(const std::string& network);
   // SIGTERM, and after `grace` SIGKILL. Idempotent.
   Result<void> stop_container(std::string_view id, std::chrono::seconds grace);
   // With its anonymous volumes. The absent one is success.
@@ -55,10 +62,9 @@ class DockerEngine {
   Result<bool> ensure_network(const std::string& name, const Labels& labels);
   // This host's IPv4 address on the network, as its containers see it; empty: it has none.
   Result<std::string> fetch_gateway(const std::string& network);
-  // Attaches with these aliases and no others; one that is attached otherwise is attached anew. False: it was
+  // Attaches with these names and no others; one that is attached otherwise is attached anew. False: it was
   // so already.
-  Result<bool> ensure_attached(const std::string& network, const ContainerFacts& container,
-                               const std::vector<std::string>& aliases);
+  Result<bool> ensure_attached(const std::string& network, const ContainerFacts& container, const Endpoint& wanted);
 
  private:
   DockerEngine(HttpAddress address, std::string prefix)
@@ -69,6 +75,7 @@ class DockerEngine {
   Result<HttpResponse> require(std::initializer_list<unsigned> expected, std::string method,
                                const std::string& target, std::string body = {},
                                std::chrono::milliseconds limit = std::chrono::seconds(30));
+  Result<std::vector<ContainerFacts>> fetch_filtered(const std::string& filters);
   Result<std::optional<ContainerFacts>> inspect(const std::string& id);
   HttpAddress address_;
   std::string prefix_;  // "/v1.43"

@@ -1,6 +1,7 @@
 #include "worktree/stack/rendered_config.h"
 
 #include <algorithm>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -37,6 +38,25 @@ bool is_inside_main(const std::filesystem::path& path, const RenderRequest& requ
   return !is_within(source, request.checkout) && !is_within(source, request.git_common_dir);
 }
 
+// Compose's older files have the name inside of `external`.
+std::string external_name(const std::string& key, const Json& resource) {
+  if (resource["external"].is_object() && resource["external"].contains("name")) return resource["external"]["name"];
+  return resource.contains("name") && resource["name"].is_string() ? resource["name"].get<std::string>() : key;
+}
+
+// Which networks a service is on; Compose puts it on `default` if it says nothing.
+std::vector<std::string> network_keys(const Json& service) {
+  std::vector<std::string> out;
+  if (service.contains("network_mode")) return out;
+  const Json networks = service.value("networks", Json());
+  if (networks.is_array()) return networks.get<std::vector<std::string>>();
+  if (networks.is_object()) {
+    for (const auto& [key, options] : networks.items()) out.push_back(key);
+  }
+  if (out.empty()) out.emplace_back("default");
+  return out;
+}
+
 // A named volume may be a bind in disguise: the host path that it stands for; empty if it does not.
 std::string device_of(const Json& volume) {
   if (!volume.is_object() || !volume.contains("driver_opts") || !volume["driver_opts"].is_object()) return {};
@@ -67,6 +87,7 @@ class Renderer {
     check_files("configs");
     check_files("secrets");
     check_volumes();
+    leave_shared_names();
     if (!problems_.empty()) return refusal();
     label_resources("volumes");
     name_default_network();
@@ -184,6 +205,23 @@ class Renderer {
       if (device.empty() || !is_inside_main(device, request_)) continue;
       problem("compose_bind_in_main", "volume " + key + " is " + device + ", inside the main checkout",
               {"volumes", key, "driver_opts", "device"});
+    }
+  }
+
+  // On networks that others use too, a service has the names that wanted_endpoints() gives it: none of its own, no address.
+  void leave_shared_names() {
+    std::set<std::string> noted;
+    for (auto& [name, service] : config_["services"].items()) {
+      for (const std::string& key : network_keys(service)) {
+        const bool is_declared = config_.contains("networks") && config_["networks"].is_object();
+        const Json network = is_declared ? config_["networks"].value(key, Json()) : Json();
+        if (!is_external(network)) continue;
+        out_.shared_networks[name].push_back(external_name(key, network));
+        if (service.contains("networks") && service["networks"].is_object()) service["networks"][key] = nullptr;
+        if (!noted.insert(key).second) continue;
+        note("network " + key + " is external: others find the worktree's services there below its own name alone",
+             {"networks", key, "external"});
+      }
     }
   }
 

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "base/subprocess.h"
 #include "worktree/stack/compose_tool.h"
+#include "worktree/stack/shared_networks.h"
 
 namespace hedge::worktree {
 
@@ -41,6 +42,7 @@ struct RenderedConfig {
   std::string text;                    // JSON, which every Compose reads as YAML
   std::vector<std::string> services;   // all that it has
   std::vector<std::string> one_shots;  // those that others wait for to end: not running is their right state
+  SharedNetworks shared_networks;
   std::map<std::string, std::string> images;  // by service, of those that are not built
   std::vector<std::string> notes;             // for people: what was reset, and where it stands
 };

@@ -143,6 +143,7 @@ Result<Json> plan_containers(const PlanInput& input) {
               {"main_project", stack.main_project.value_or("")},
               {"files", stack.compose},
               {"network", stack.network},
+              {"alias", input.names.network_alias},
               {"host", input.names.host},
               {"services", services},
               {"choices", to_json(*choices)},
@@ -207,6 +208,7 @@ ComposeStackSpec containers_from(const Json& json, const WorktreeRecord& record)
   spec.main_project = json.at("main_project").get<std::string>();
   spec.compose_files = json.at("files").get<std::vector<std::string>>();
   spec.network = json.at("network").get<std::string>();
+  spec.alias = json.value("alias", "");
   spec.host = json.value("host", "");  // a stack that an earlier version recorded has none
   for (const Json& service : json.at("services")) {
     spec.services.push_back({service.at("name").get<std::string>(), service.at("port").get<std::uint16_t>(),

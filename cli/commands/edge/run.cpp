@@ -33,10 +33,9 @@ class EdgeRunCommand final : public Command {
     edge.take_over = options_.takeover;
     edge.environment = services.environment();
     edge.docker_host = variable("DOCKER_HOST", services);
-    // An empty one is as good as none, as for Docker's own client.
+    // An empty one is as good as none, as for Docker's own client; DOCKER_CERT_PATH alone only names a directory.
     edge.is_docker_tls = !variable("DOCKER_TLS_VERIFY", services).empty() ||
-                         !variable("DOCKER_TLS", services).empty() ||
-                         !variable("DOCKER_CERT_PATH", services).empty();
+                         !variable("DOCKER_TLS", services).empty();
     edge.standard_output = output.descriptor();
     edge.announce = [&output](const std::string& line) { output.progress(line); };
     if (auto served = proxy::run_edge(std::move(edge), services.clock()); !served) return served.error();

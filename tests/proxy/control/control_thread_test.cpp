@@ -243,6 +243,23 @@ TEST_F(ControlThreadTest, AStateDirectoryThatCannotBeLockedStopsNothing) {
   EXPECT_TRUE(client().fetch_status());
 }
 
+TEST_F(ControlThreadTest, WithoutALockTheNoteStillLeadsToTheEdgeAndGoesWithIt) {
+  // No file that could be locked, in a directory that can be written.
+  std::filesystem::create_directory(router::edge_lock(directory_.path()));
+  start();
+  EXPECT_EQ(router::find_control_socket(directory_.path(), "/run/standard.sock"), options_.control_socket);
+  control_.reset();
+  EXPECT_EQ(router::find_control_socket(directory_.path(), "/run/standard.sock"), "/run/standard.sock");
+}
+
+TEST_F(ControlThreadTest, WithoutALockAnotherEdgesNoteStays) {
+  std::filesystem::create_directory(router::edge_lock(directory_.path()));
+  start();
+  ASSERT_TRUE(router::note_control_socket(directory_.path(), "/run/another.sock"));
+  control_.reset();
+  EXPECT_EQ(router::find_control_socket(directory_.path(), "/run/standard.sock"), "/run/another.sock");
+}
+
 TEST_F(ControlThreadTest, AnEdgeThatWasNeverStartedGoesQuietly) {
   auto control = ControlThread::create(options_);
   ASSERT_TRUE(control);

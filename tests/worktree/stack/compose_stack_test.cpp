@@ -87,8 +87,8 @@ TEST_F(ComposeStackTest, D19_the_container_has_the_worktrees_environment_byte_by
 TEST_F(ComposeStackTest, E04_two_stacks_share_a_network_but_no_name_on_it) {
   up("alpha");
   up("beta");
-  EXPECT_EQ(container("alpha", "app").networks.at("hedge"), std::vector<std::string>{"alpha.shop.hedge"});
-  EXPECT_EQ(container("beta", "app").networks.at("hedge"), std::vector<std::string>{"beta.shop.hedge"});
+  EXPECT_EQ(container("alpha", "app").networks.at("hedge").aliases, std::vector<std::string>{"alpha.shop.hedge"});
+  EXPECT_EQ(container("beta", "app").networks.at("hedge").aliases, std::vector<std::string>{"beta.shop.hedge"});
   EXPECT_FALSE(container("alpha", "db").networks.contains("hedge"));
   const std::string probe = must_run({"docker", "run", "-d", "--network", "hedge", "shop", "sleep", "600"});
   const std::string resolve =
@@ -103,6 +103,63 @@ TEST_F(ComposeStackTest, E04_two_stacks_share_a_network_but_no_name_on_it) {
   for (const char* slug : {"alpha", "beta"}) {
     EXPECT_EQ(addresses(container(slug, "app").id, "db"), "1") << slug << " sees its own alone";
   }
+}
+
+// As in a compose file that puts everything on the network of the shared data plane.
+constexpr const char* kOnSharedNetwork = R"(
+services:
+  app: {image: shop, command: ["sleep", "600"], stop_signal: SIGKILL, networks: [plane]}
+  db: {image: shop, command: ["sleep", "600"], stop_signal: SIGKILL, networks: [plane]}
+networks:
+  plane: {name: plane, external: true}
+)";
+
+TEST_F(ComposeStackTest, E04_services_without_a_port_have_no_bare_name_on_an_external_network) {
+  must_run({"docker", "network", "create", "plane"});
+  compose_file(kOnSharedNetwork);
+  commit_if_changed();
+  up("alpha");
+  up("beta");
+  const std::string probe = must_run({"docker", "run", "-d", "--network", "plane", "shop", "sleep", "600"});
+  const std::string resolve =
+      "import socket,sys\ntry: print(*sorted(set(a[4][0] for a in socket.getaddrinfo(sys.argv[1], 1))))\nexcept "
+      "OSError: print('nobody')";
+  const auto addresses = [&](const std::string& id, const std::string& name) {
+    return must_run({"docker", "exec", id, "/usr/bin/python3", "-c", resolve, name});
+  };
+  EXPECT_EQ(addresses(probe, "db"), "nobody") << "a bare name would be every worktree's";
+  EXPECT_EQ(addresses(probe, "app"), "nobody");
+  for (const std::string slug : {"alpha", "beta"}) {
+    const std::string own = addresses(probe, "db." + slug + ".shop.hedge");
+    EXPECT_EQ(own, must_run({"docker", "inspect", "-f", "{{.NetworkSettings.Networks.plane.IPAddress}}", container(slug, "db").id}));
+    // Also beside somebody who does have the name there, such as the main checkout's own.
+    const std::string other = must_run({"docker", "run", "-d", "--network", "plane", "--network-alias", "db", "shop", "sleep", "600"});
+    for (int time = 0; time < 20; ++time) EXPECT_EQ(addresses(container(slug, "app").id, "db"), own) << slug;
+    must_run({"docker", "rm", "-f", other});
+  }
+  EXPECT_THAT(stack("alpha").find_alias_clashes().value(), IsEmpty());
+}
+
+TEST_F(ComposeStackTest, E04_a_bare_name_on_a_shared_network_is_told_and_taken_away) {
+  must_run({"docker", "network", "create", "plane"});
+  compose_file(kOnSharedNetwork);
+  commit_if_changed();
+  up();
+  const std::string db = container("alpha", "db").id;
+  must_run({"docker", "network", "disconnect", "plane", db});
+  must_run({"docker", "network", "connect", "--alias", "db", "plane", db});
+  const auto told = stack().find_alias_clashes().value();
+  ASSERT_FALSE(told.empty());
+  EXPECT_EQ(told[0].id(), "network_alias_bare");
+  EXPECT_EQ(stack().check()->presence, Presence::differs);
+  up();
+  EXPECT_EQ(container("alpha", "db").id, db) << "it was only attached anew";
+  EXPECT_THAT(stack().find_alias_clashes().value(), IsEmpty());
+  must_run({"docker", "run", "-d", "--network", "plane", "--network-alias", "db.alpha.shop.hedge", "--name", "thief", "shop", "sleep", "600"});
+  const auto taken = stack().find_alias_clashes().value();
+  ASSERT_EQ(taken.size(), 1U);
+  EXPECT_EQ(taken[0].id(), "network_alias_taken");
+  EXPECT_THAT(taken[0].text(), HasSubstr("thief"));
 }
 
 TEST_F(ComposeStackTest, W12_remove_leaves_nothing_of_ours_and_is_done_after_the_first_time) {

@@ -109,6 +109,7 @@ class ComposeWorld : public ::testing::Test {
     out.directory = directory_ / "state" / slug;
     out.network = "hedge";
     out.host = "shop." + slug + ".localhost";
+    out.alias = slug + ".shop.hedge";
     out.services = {{"app", 8000, {slug + ".shop.hedge"}}};
     out.environment = {{"HEDGE_SLUG", slug}, {"PASSWORD", "a$b$$c"}};
     out.caller = current_environment();

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "tests/support/temporary_directory.h"
 
 namespace hedge::worktree {
@@ -282,6 +283,33 @@ TEST_P(RenderedConfigTest, an_external_volume_is_told) {
   const std::string external = R"({"services":{"app":{"image":"shop"},"migrate":{"image":"shop"}},)"
                                R"("volumes":{"ext":{"external":true,"name":"extvol"}}})";
   EXPECT_THAT(render_for_worktree(external, request())->notes, Contains(HasSubstr("ext is external")));
+}
+
+constexpr const char* kExternalNetworks = R"(services:
+  app: {image: shop, networks: {default: null, shared: {aliases: [shop], ipv4_address: 10.0.0.9}}}
+  db: {image: shop, networks: [older]}
+  silent: {image: shop}
+  hidden: {image: shop, network_mode: none}
+networks:
+  shared: {external: true, name: hedge}
+  older: {external: {name: plane}}
+)";
+
+TEST_P(RenderedConfigTest, E04_external_networks_are_told_by_service_and_what_is_asked_for_there_is_dropped) {
+  const auto config = render_for_worktree(kExternalNetworks, request());
+  ASSERT_TRUE(config) << config.error().to_string();
+  EXPECT_EQ(config->shared_networks, (SharedNetworks{{"app", {"hedge"}}, {"db", {"plane"}}}));
+  const Json text = Json::parse(config->text);
+  EXPECT_EQ(text["services"]["app"]["networks"]["shared"], Json());
+  EXPECT_THAT(config->notes, Contains(HasSubstr("network shared is external")));
+}
+
+TEST_P(RenderedConfigTest, E04_an_external_default_network_is_every_silent_services) {
+  const std::string text = replace_all(kExternalNetworks, "  shared: {external", "  default: {external: true, name: all}\n  shared: {external");
+  const auto config = render_for_worktree(text, request());
+  ASSERT_TRUE(config) << config.error().to_string();
+  EXPECT_EQ(config->shared_networks,
+            (SharedNetworks{{"app", {"all", "hedge"}}, {"db", {"plane"}}, {"silent", {"all"}}}));
 }
 
 TEST_P(RenderedConfigTest, a_worktree_that_lies_inside_main_may_mount_itself) {
