@@ -205,6 +205,7 @@ void EdgeWorker::begin_drain() {
 void EdgeWorker::begin_drain_for_successor() {
   if (std::exchange(draining_, true)) return;
   has_successor_ = true;
+  for (DownstreamConnection* connection : open_) connection->begin_drain();
   finish_connections();
 }
 
