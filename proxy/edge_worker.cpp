@@ -102,7 +102,13 @@ void EdgeWorker::drain_for_successor() {
 }
 
 void EdgeWorker::change_settings(EdgeSettings settings) {
-  reactor_->post([this, settings = std::move(settings)] { settings_ = settings; });
+  // The rest stays: what is made of it (the roots for upstreams, the resolver) is made once, when it is needed
+  // first, and must not differ from worker to worker.
+  reactor_->post([this, settings = std::move(settings)] {
+    settings_.limits = settings.limits;
+    settings_.narrow_cookies = settings.narrow_cookies;
+    settings_.https_port = settings.https_port;
+  });
 }
 
 void EdgeWorker::add_listeners(std::vector<ListeningSocket> sockets) {
