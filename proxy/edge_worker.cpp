@@ -195,7 +195,11 @@ void EdgeWorker::sweep() {
   http2_upstreams_->sweep();
   upstreams_->sweep();
   resolver_->sweep();
-  if (std::exchange(has_new_routes_, false)) traffic_.forget_absent(*routes_);
+  if (has_new_routes_) {
+    traffic_.forget_absent(*routes_);
+    // Worktrees with an open request have stayed.
+    has_new_routes_ = !open_.empty();
+  }
   // Past the drain's limit whatever still waits is told so, at each sweep, until everything has ended.
   if (drain_is_late_) reactor_->deadlines().expire_all();
 }
