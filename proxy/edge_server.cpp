@@ -70,6 +70,7 @@ void EdgeServer::remove_address(std::uint32_t number) {
 
 void EdgeServer::change_settings(EdgeSettings settings) {
   if (settings.https_port == 0) settings.https_port = port(ListenerKind::tls);
+  settings.most_connections = settings_.most_connections;
   for (const auto& worker : workers_) worker->change_settings(settings);
 }
 
