@@ -98,7 +98,8 @@ std::chrono::milliseconds DownstreamConnection::first_request_left() const {
 
 void DownstreamConnection::begin_drain() {
   if (drain_watcher_ != nullptr) return drain_watcher_->drain_began();
-  if (!idle_) return;
+  // With a successor whoever is between two requests is told with the answer to the next one.
+  if (!idle_ || worker_.has_successor()) return;
   // Asked of the kernel: the reactor may not have told yet what has arrived.
   if (socket_->peek_first_byte() >= 0) {
     stream_->set_deadline(idle_limit(worker_.settings().limits.idle_keep_alive));

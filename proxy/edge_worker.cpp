@@ -102,7 +102,13 @@ void EdgeWorker::drain_for_successor() {
 }
 
 void EdgeWorker::change_settings(EdgeSettings settings) {
-  reactor_->post([this, settings = std::move(settings)] { settings_ = settings; });
+  // The rest stays: what is made of it (the roots for upstreams, the resolver) is made once, when it is needed
+  // first, and must not differ from worker to worker.
+  reactor_->post([this, settings = std::move(settings)] {
+    settings_.limits = settings.limits;
+    settings_.narrow_cookies = settings.narrow_cookies;
+    settings_.https_port = settings.https_port;
+  });
 }
 
 void EdgeWorker::add_listeners(std::vector<ListeningSocket> sockets) {
@@ -189,7 +195,11 @@ void EdgeWorker::sweep() {
   http2_upstreams_->sweep();
   upstreams_->sweep();
   resolver_->sweep();
-  if (std::exchange(has_new_routes_, false)) traffic_.forget_absent(*routes_);
+  if (has_new_routes_) {
+    traffic_.forget_absent(*routes_);
+    // Worktrees with an open request have stayed.
+    has_new_routes_ = !open_.empty();
+  }
   // Past the drain's limit whatever still waits is told so, at each sweep, until everything has ended.
   if (drain_is_late_) reactor_->deadlines().expire_all();
 }
@@ -205,6 +215,7 @@ void EdgeWorker::begin_drain() {
 void EdgeWorker::begin_drain_for_successor() {
   if (std::exchange(draining_, true)) return;
   has_successor_ = true;
+  for (DownstreamConnection* connection : open_) connection->begin_drain();
   finish_connections();
 }
 

@@ -24,6 +24,11 @@ bool is_shortage(int error) {
   return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
+// The next one may be well.
+bool is_of_one_client(int error) {
+  return error == ECONNABORTED || error == EINTR || error == EPROTO;
+}
+
 }  // namespace
 
 Listener::Listener(EdgeWorker& worker, ListeningSocket socket)
@@ -51,7 +56,16 @@ void Listener::on_events(std::uint32_t /*events*/) {
 }
 
 void Listener::accept_waiting() {
-  accept_some(kMostWaiting);
+  // Also above the limit of connections: whoever is left in the queue is reset.
+  for (int i = 0; i < kMostWaiting; ++i) {
+    UniqueFd client(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (client) {
+      worker_.take(std::move(client), kind_);
+    } else if (!is_of_one_client(errno)) {
+      if (is_shortage(errno)) back_off(errno);
+      return;
+    }
+  }
 }
 
 void Listener::accept_some(int most) {
@@ -63,7 +77,7 @@ void Listener::accept_some(int most) {
       continue;
     }
     if (is_shortage(errno)) back_off(errno);
-    if (errno == ECONNABORTED || errno == EINTR || errno == EPROTO) continue;
+    if (is_of_one_client(errno)) continue;
     return;
   }
 }

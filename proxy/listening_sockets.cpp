@@ -5,7 +5,6 @@
 
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "proxy/port_holder.h"
 #include "proxy/stream/socket_address.h"
@@ -38,11 +37,6 @@ Opened open_one(const Endpoint& endpoint, Sharing sharing) {
   return {std::move(socket), 0};
 }
 
-bool is_held_by_us(std::uint16_t port) {
-  const std::optional<PortHolder> holder = find_port_holder(port);
-  return holder && holder->pid == ::getpid();
-}
-
 // Zero, and the sockets; or the errno.
 int open_all(const config::SocketAddress& address, const ListenPlan& plan, BoundAddress& bound) {
   std::optional<Endpoint> endpoint = Endpoint::from_ip(address.ip, address.port);
@@ -51,7 +45,8 @@ int open_all(const config::SocketAddress& address, const ListenPlan& plan, Bound
   if (address.port != 0) {
     // SO_REUSEPORT would quietly share the port with another edge of this user; alone, that is refused.
     const Opened probe = open_one(*endpoint, Sharing::alone);
-    const bool is_own = probe.error == EADDRINUSE && plan.beside_own && is_held_by_us(address.port);
+    const bool is_own =
+        probe.error == EADDRINUSE && plan.beside_own && is_held_by_this_process(address.ip, address.port);
     if (probe.error != 0 && !is_own) return probe.error;
   }
   for (std::size_t i = 0; i < plan.workers; ++i) {

@@ -1,12 +1,11 @@
 #include "proxy/run_edge.h"
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <optional>
 #include <utility>
-
-#include <sys/resource.h>
 
 #include "base/file.h"
 #include "base/log.h"
@@ -18,6 +17,7 @@
 #include "proxy/edge_server.h"
 #include "proxy/http/http_service.h"
 #include "proxy/listening_sockets.h"
+#include "proxy/process/descriptor_limit.h"
 #include "proxy/process/edge_reload.h"
 #include "proxy/process/matched_ports.h"
 #include "proxy/process/service_manager.h"
@@ -30,23 +30,22 @@
 namespace hedge::proxy {
 namespace {
 
-// Connections cost descriptors; the soft limit of 1024 is for programs that use select().
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
-  limit.rlim_cur = limit.rlim_max;
-  if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) log::debug("the limit of open files stays as it is");
-}
+// Until the control thread listens to it, a SIGHUP (of a log's rotation) would end the process. Threads that
+// are made meanwhile don't get it either.
+class HangUpsHeld {
+ public:
+  HangUpsHeld() {
+    sigemptyset(&signals_);
+    sigaddset(&signals_, SIGHUP);
+    (void)pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+  }
+  ~HangUpsHeld() { (void)pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr); }
+  HangUpsHeld(const HangUpsHeld&) = delete;
+  HangUpsHeld& operator=(const HangUpsHeld&) = delete;
 
-// Each connection of a client may need one to an upstream, and the control socket, the log and the state need
-// a few: whoever is connected is served, also when more want to be.
-std::uint64_t most_connections() {
-  constexpr rlim_t kReserved = 64;
-  constexpr rlim_t kFewest = 16;
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return 0;
-  return limit.rlim_cur > kReserved + 2 * kFewest ? (limit.rlim_cur - kReserved) / 2 : kFewest;
-}
+ private:
+  sigset_t signals_{};
+};
 
 Result<std::unique_ptr<AccessLog>> open_access_log(const RunEdgeOptions& options) {
   const config::EdgeConfig& edge = options.settings.edge;
@@ -70,7 +69,7 @@ Result<std::unique_ptr<certs::CertificateStore>> open_certificates(const RunEdge
 }
 
 ControlOptions control_options(const RunEdgeOptions& options, AccessLog* access_log, EdgeReload& reload,
-                               const ServiceManager& manager) {
+                               bool is_managed) {
   ControlOptions control;
   control.state_directory = options.paths.state;
   control.control_socket = options.settings.edge.control.value_or(options.paths.control_socket());
@@ -84,10 +83,7 @@ ControlOptions control_options(const RunEdgeOptions& options, AccessLog* access_
   control.static_routes = options.settings.routes;
   control.access_log = access_log;
   if (options.reload) {
-    control.reload = [&reload, access_log] {
-      if (access_log != nullptr) access_log->reopen();
-      return reload.run();
-    };
+    control.reload = [&reload] { return reload.run(); };
   }
   if (!options.settings.edge.certificate) {
     control.more_warnings = [ca = options.paths.ca_directory()](const router::RouteTable& table) {
@@ -100,7 +96,7 @@ ControlOptions control_options(const RunEdgeOptions& options, AccessLog* access_
     control.is_docker_tls = options.is_docker_tls;
   }
   control.docker_network = options.settings.edge.network;
-  if (manager.is_there())
+  if (is_managed)
     control.takeover_refusal =
         "this edge belongs to a service manager, which keeps its ports open over a restart";
   return control;
@@ -123,36 +119,46 @@ void announce(const RunEdgeOptions& options, const EdgeServer& server,
 
 struct Ports {
   BoundAddresses bound;
-  bool is_activated = false;  // the service manager opened them, and the settings' addresses do not count
+  // So many at the end of `bound` came from the edge that is taken over and nobody asks for them any more.
+  std::size_t unwanted = 0;
 };
 
 // Started through sudo, the ports are bound as root; everything else is done as the user, and root is given
 // up for good.
-Result<Ports> open_ports(const ListenPlan& plan, std::vector<BoundAddress> handed_over,
-                         const Environment& environment) {
+// `activated`: opened by the service manager; the settings' addresses do not count then.
+Result<Ports> open_ports(const ListenPlan& plan, std::vector<BoundAddress> activated,
+                         std::vector<BoundAddress> handed_over) {
   Ports ports;
-  Result<std::vector<BoundAddress>> activated = take_activated_sockets(environment);
-  if (!activated) return std::move(activated).error();
-  ports.is_activated = !activated->empty();
-  if (ports.is_activated) {
-    ports.bound.addresses = std::move(*activated);
+  if (!activated.empty()) {
+    ports.bound.addresses = std::move(activated);
   } else {
+    suit_kinds(plan, handed_over);
+    const bool is_takeover = !handed_over.empty();
     MatchedPorts<BoundAddress> matched = match_ports(plan, std::move(handed_over));
+    matched.missing.beside_own = is_takeover;
     const config::RootAgain root;
     Result<BoundAddresses> opened = open_listening_sockets(matched.missing);
     if (!opened) return std::move(opened).error();
     ports.bound = std::move(*opened);
     for (BoundAddress& kept : matched.kept) ports.bound.addresses.push_back(std::move(kept));
+    ports.unwanted = matched.unwanted.size();
+    for (BoundAddress& unwanted : matched.unwanted) ports.bound.addresses.push_back(std::move(unwanted));
   }
   if (Result<void> forgotten = config::forget_root(); !forgotten) return std::move(forgotten).error();
   return ports;
 }
 
-Result<std::optional<Takeover>> begin_takeover(const RunEdgeOptions& options) {
+Result<std::optional<Takeover>> begin_takeover(const RunEdgeOptions& options, bool is_activated) {
   if (!options.take_over) return std::optional<Takeover>();
+  if (is_activated) {
+    return Error(ErrorKind::refused, "a service manager has opened the ports for this process")
+        .with_id("takeover_refused")
+        .with_hint("restart the service instead: it keeps the ports open");
+  }
   const auto& edge = options.settings.edge;
-  return Takeover::begin(router::find_control_socket(options.paths.state,
-                                                     edge.control.value_or(options.paths.control_socket())));
+  return Takeover::begin(
+      router::find_control_socket(options.paths.state, edge.control.value_or(options.paths.control_socket())),
+      options.paths.state);
 }
 
 Result<std::unique_ptr<ControlThread>> make_control(ControlOptions options,
@@ -173,15 +179,20 @@ void end_workers(EdgeServer& server, const EdgeLimits& limits) {
 
 // From here on clients are accepted. A running edge is asked to stop accepting only now, when nothing slow is
 // left to do.
-Result<void> begin_serving(ControlThread& control, EdgeServer& server, std::optional<Takeover>& takeover) {
+Result<void> begin_serving(ControlThread& control, EdgeServer& server, std::optional<Takeover>& takeover,
+                           std::size_t unwanted) {
   if (takeover) {
     if (Result<void> go = takeover->wait_for_go(); !go) return go;
+    // Clients wait there, and nobody but this process accepts them.
+    const std::vector<OpenAddress> open = server.addresses();
+    for (std::size_t i = open.size() - unwanted; i < open.size(); ++i) server.remove_address(open[i].number);
   }
   control.start();
   server.start();
   if (!takeover) return {};
   if (takeover->confirm()) {
     control.own_socket();
+    if (takeover->is_to_reload()) control.request_reload();
   } else {
     log::error("the edge that was to be taken over goes on; this one ends");
     control.request_stop();
@@ -193,16 +204,22 @@ Result<void> begin_serving(ControlThread& control, EdgeServer& server, std::opti
 }  // namespace
 
 Result<void> run_edge(RunEdgeOptions options, const Clock& clock) {
+  // Before there are threads.
+  std::optional<HangUpsHeld> hang_ups(std::in_place);
+  Result<std::vector<BoundAddress>> activated = take_activated_sockets(options.environment);
+  if (!activated) return std::move(activated).error();
+  const bool is_activated = !activated->empty();
   raise_descriptor_limit();
   const ServiceManager manager(options.environment);
-  Result<std::optional<Takeover>> takeover = begin_takeover(options);
+  Result<std::optional<Takeover>> takeover = begin_takeover(options, is_activated);
   if (!takeover) return std::move(takeover).error();
   Result<std::unique_ptr<AccessLog>> access_log = open_access_log(options);
   if (!access_log) return std::move(access_log).error().with_context("open the access log");
   EdgeReload reload(options.reload, options.settings.edge, options.limits);
+  if (is_activated) reload.keep_listeners();
   // This takes the state directory, so it comes before the ports.
-  Result<std::unique_ptr<ControlThread>> control =
-      make_control(control_options(options, access_log->get(), reload, manager), *takeover);
+  Result<std::unique_ptr<ControlThread>> control = make_control(
+      control_options(options, access_log->get(), reload, manager.is_there() || is_activated), *takeover);
   if (!control) return std::move(control).error();
   Result<std::unique_ptr<certs::CertificateStore>> certificates = open_certificates(options, clock);
   if (!certificates) return std::move(certificates).error();
@@ -210,10 +227,9 @@ Result<void> run_edge(RunEdgeOptions options, const Clock& clock) {
   if (!tls) return std::move(tls).error();
   const ListenPlan plan =
       listen_plan(options.settings.edge, load_remembered_ports(options.paths.edge_settings()));
-  Result<Ports> ports = open_ports(
-      plan, *takeover ? (*takeover)->take_addresses() : std::vector<BoundAddress>(), options.environment);
+  Result<Ports> ports = open_ports(plan, std::move(*activated),
+                                   *takeover ? (*takeover)->take_addresses() : std::vector<BoundAddress>());
   if (!ports) return std::move(ports).error();
-  if (ports->is_activated) reload.keep_listeners();
 
   http::HttpServiceOptions service_options;
   service_options.access_log = access_log->get();
@@ -221,7 +237,8 @@ Result<void> run_edge(RunEdgeOptions options, const Clock& clock) {
   http::HttpService service(service_options);
   const WorkerShared shared{nullptr, tls->get(), &(*control)->docker(), &service, nullptr};
   EdgeSettings settings = worker_settings(options.settings.edge, options.limits);
-  settings.most_connections = most_connections();
+  settings.most_connections =
+      most_connections(descriptor_limit(), plan.workers, ports->bound.addresses.size());
   Result<std::unique_ptr<EdgeServer>> server =
       EdgeServer::create(std::move(settings), shared, std::move(ports->bound.addresses), plan.workers);
   if (!server) return std::move(server).error();
@@ -230,7 +247,9 @@ Result<void> run_edge(RunEdgeOptions options, const Clock& clock) {
 
   // Publishes the first routes before anything is accepted.
   (*control)->prepare(**server, **server);
-  if (Result<void> begun = begin_serving(**control, **server, *takeover); !begun) return begun;
+  if (Result<void> begun = begin_serving(**control, **server, *takeover, ports->unwanted); !begun)
+    return begun;
+  hang_ups.reset();
   remember_ports_of(**server, options.paths);
   announce(options, **server, ports->bound.notices);
   manager.ready();

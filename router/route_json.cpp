@@ -1,6 +1,7 @@
 #include "router/route_json.h"
 
 #include <array>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
@@ -23,6 +24,18 @@ Result<std::optional<std::string>> text_member(const nlohmann::json& value, cons
   if (found == value.end()) return std::optional<std::string>();
   if (!found->is_string()) return member_error(name, "must be a string");
   return std::optional(found->get<std::string>());
+}
+
+// It is a label of metrics, on dozens of lines, where a name with an underscore in front stands for no worktree.
+Result<void> check_worktree(std::string_view worktree) {
+  constexpr std::size_t kLongest = 64;
+  constexpr std::string_view kAlphabet =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._/";
+  if (worktree.size() <= kLongest && !worktree.starts_with('_') &&
+      worktree.find_first_not_of(kAlphabet) == std::string_view::npos)
+    return {};
+  return member_error("worktree",
+                      "must be at most 64 letters, digits, '-', '.', '/' and '_', the last not in front");
 }
 
 Result<void> check_members(const nlohmann::json& value) {
@@ -86,6 +99,7 @@ Result<Route> route_from_json(const nlohmann::json& value) {
   auto worktree = text_member(value, "worktree");
   if (!worktree) return worktree.error();
   route.worktree = std::move(*worktree).value_or("");
+  if (auto checked = check_worktree(route.worktree); !checked) return checked.error();
   if (auto read = read_choices(value, route); !read) return read.error();
   return route;
 }

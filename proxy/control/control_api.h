@@ -33,8 +33,9 @@ class ControlActions {
   virtual ~ControlActions() = default;
   // Absent: it hands over now. Otherwise why it cannot.
   virtual std::optional<Error> begin_handover() = 0;
-  // `taken_over`: another process serves now, and this one ends when what is open has finished.
-  virtual void end_handover(bool taken_over) = 0;
+  // `taken_over`: another process serves now, and this one ends when what is open has finished. True: that
+  // process is to read its settings again.
+  virtual bool end_handover(bool taken_over) = 0;
   virtual ManagedEdge& edge() = 0;
   virtual int claim_descriptor() const = 0;  // of the state directory's lock; -1: there is none
   // Reads the store and publishes what it says.

@@ -96,6 +96,9 @@ class ControlServer::Impl {
 
   void start() { tasks_.spawn(accept()); }
   void own_socket() { socket_.own(); }
+  void cancel_handover() {
+    if (handover_ != nullptr) handover_->cancel();
+  }
 
   void shut_down() {
     is_shut_down_ = true;
@@ -215,20 +218,24 @@ class ControlServer::Impl {
                             "a takeover asks for `Upgrade: " + std::string(kHandoverProtocol) + "`");
     }
     if (const auto refused = actions_.begin_handover()) co_return api_problem(*refused);
+    Handover handover(stream, actions_.edge(), [this] { pause_accepting(); });
+    handover_ = &handover;
     stream.expires_after(limits_.request);
     auto [failure, written] = co_await await_asio<std::size_t>(
         [&](auto done) { asio::async_write(stream, asio::buffer(kTakeoverHead), std::move(done)); });
     bool taken_over = false;
     if (!failure) {
-      const Handover::ControlDescriptors control{socket_.path(), acceptor_.native_handle(),
-                                                 socket_.lock_descriptor(), actions_.claim_descriptor()};
-      Handover handover(stream, actions_.edge(), [this] { pause_accepting(); });
+      const Handover::ControlDescriptors control{socket_.path(), actions_.state_directory(),
+                                                 acceptor_.native_handle(), socket_.lock_descriptor(),
+                                                 actions_.claim_descriptor()};
       taken_over = co_await handover.run(control);
       is_paused_ = false;
     }
+    handover_ = nullptr;
     if (taken_over) leave_to_successor();
     room_.cancel();
-    actions_.end_handover(taken_over);
+    const bool reload = actions_.end_handover(taken_over);
+    if (taken_over) handover.release(reload);
     co_return std::nullopt;
   }
 
@@ -285,6 +292,7 @@ class ControlServer::Impl {
   EventFeed& events_;
   ControlLimits limits_;
   std::vector<Stream*> sessions_;
+  Handover* handover_ = nullptr;  // the one that runs
   TaskGroup tasks_;
   bool is_shut_down_ = false;
   bool is_paused_ = false;
@@ -301,6 +309,9 @@ void ControlServer::start() {
 }
 void ControlServer::own_socket() {
   impl_->own_socket();
+}
+void ControlServer::cancel_handover() {
+  impl_->cancel_handover();
 }
 void ControlServer::shut_down() {
   impl_->shut_down();

@@ -40,6 +40,8 @@ class ControlServer {
   void start();
   // The socket's file goes with this server from now on.
   void own_socket();
+  // A handover that has not yet got to the new process's turn to serve ends as failed, soon.
+  void cancel_handover();
   // Stops accepting and ends every connection.
   void shut_down();
 

@@ -74,8 +74,15 @@ class ControlThread::Impl final : public ControlActions {
   void own_socket() {
     server_.own_socket();
     claim_.own();
+    // What the edge before has confirmed since the first table was read here.
+    if (auto changed = watcher_.load_if_changed()) publish(std::move(*changed));
   }
   void begin_drain() {
+    // Not at once: sockets that are closed while copies of them are sent, or a place that is given up twice.
+    if (is_handing_over_) {
+      is_drain_wanted_ = true;
+      return server_.cancel_handover();
+    }
     if (std::exchange(is_draining_, true)) return;
     edge_->begin_drain();
     tell_of_drain();
@@ -89,14 +96,55 @@ class ControlThread::Impl final : public ControlActions {
       return Error(ErrorKind::busy, "another process is taking over already").with_id("busy");
     return std::nullopt;
   }
-  void end_handover(bool taken_over) override {
+  bool end_handover(bool taken_over) override {
     is_handing_over_ = false;
-    if (!taken_over || std::exchange(is_draining_, true)) return;
+    const bool is_reload_wanted = std::exchange(is_reload_wanted_, false);
+    if (!taken_over) {
+      if (is_drain_wanted_) {
+        begin_drain();
+      } else if (is_reload_wanted) {
+        reload();
+      }
+      return false;
+    }
+    is_draining_ = true;
     log::info("another process has taken over; what is open here may finish");
     claim_.leave();
     edge_->leave_to_successor();
     tell_of_drain();
+    return is_reload_wanted;
   }
+  void reload() {
+    // Whoever rotates the log counts on this, whatever becomes of the settings.
+    if (options_.access_log != nullptr) options_.access_log->reopen();
+    if (is_draining_) return log::warning("a SIGHUP comes too late: this edge is ending");
+    // Settings must not change under a process that is just reading them.
+    if (is_handing_over_) {
+      is_reload_wanted_ = true;
+      return;
+    }
+    if (!options_.reload) return refresh();
+    ++reloads_;
+    reload_notes_.clear();
+    auto reloaded = options_.reload();
+    std::string detail;
+    if (reloaded) {
+      watcher_.set_static_routes(std::move(reloaded->routes));
+      reload_notes_ = std::move(reloaded->notes);
+      for (const std::string& note : reload_notes_) log::warning("{}", note);
+      log::info("settings file read again");
+    } else {
+      ++reloads_failed_;
+      detail = reloaded.error().to_string();
+      const std::string id =
+          reloaded.error().id().empty() ? "" : " (" + std::string(reloaded.error().id()) + ")";
+      reload_notes_.push_back("the settings are as they were: " + detail + id);
+      log::error("{}", reload_notes_.back());
+    }
+    events_.publish("reload", reload_event(reloaded.has_value(), detail));
+    refresh();
+  }
+
   ManagedEdge& edge() override { return *edge_; }
   int claim_descriptor() const override { return claim_.lock_descriptor(); }
 
@@ -176,33 +224,6 @@ class ControlThread::Impl final : public ControlActions {
     stop_wanted_.notify_all();
   }
 
-  void reload() {
-    if (is_draining_ || is_handing_over_) {
-      log::warning("a SIGHUP is left to the process that follows");
-      return;
-    }
-    if (!options_.reload) return refresh();
-    ++reloads_;
-    reload_notes_.clear();
-    auto reloaded = options_.reload();
-    std::string detail;
-    if (reloaded) {
-      watcher_.set_static_routes(std::move(reloaded->routes));
-      reload_notes_ = std::move(reloaded->notes);
-      for (const std::string& note : reload_notes_) log::warning("{}", note);
-      log::info("settings file read again");
-    } else {
-      ++reloads_failed_;
-      detail = reloaded.error().to_string();
-      const std::string id =
-          reloaded.error().id().empty() ? "" : " (" + std::string(reloaded.error().id()) + ")";
-      reload_notes_.push_back("the settings are as they were: " + detail + id);
-      log::error("{}", reload_notes_.back());
-    }
-    events_.publish("reload", reload_event(reloaded.has_value(), detail));
-    refresh();
-  }
-
   void publish(router::RouteSnapshot snapshot) {
     for (const std::string& warning : snapshot.warnings) {
       const auto& before = snapshot_.warnings;
@@ -247,6 +268,9 @@ class ControlThread::Impl final : public ControlActions {
   TaskGroup tasks_;
   bool is_draining_ = false;
   bool is_handing_over_ = false;
+  // What came during a handover and waits for its end.
+  bool is_drain_wanted_ = false;
+  bool is_reload_wanted_ = false;
   bool is_shut_down_ = false;
 
   std::mutex mutex_;
@@ -291,6 +315,9 @@ void ControlThread::own_socket() {
 }
 void ControlThread::request_stop() {
   asio::post(impl_->io(), [impl = impl_.get()] { impl->begin_drain(); });
+}
+void ControlThread::request_reload() {
+  asio::post(impl_->io(), [impl = impl_.get()] { impl->reload(); });
 }
 void ControlThread::stop() {
   impl_->stop();

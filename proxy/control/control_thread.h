@@ -43,8 +43,8 @@ struct ControlOptions {
   bool is_docker_tls = false;  // what listens at a tcp:// docker_host speaks TLS
   // The settings' network for docker: upstreams.
   std::optional<std::string> docker_network;
-  // Whose dropped lines the metrics tell; null: none is written. Outlives the thread.
-  const AccessLog* access_log = nullptr;
+  // Opened anew by each SIGHUP; the metrics tell its dropped lines. Null: none is written. Outlives the thread.
+  AccessLog* access_log = nullptr;
   // Why no other process may take over; absent: it may.
   std::optional<std::string> takeover_refusal;
   // What GET /v1/status warns of besides the routes' own warnings, for the table that is published. Empty: nothing.
@@ -86,6 +86,8 @@ class ControlThread {
   void wait_for_stop();
   // As if SIGTERM had come. Any thread.
   void request_stop();
+  // As if SIGHUP had come. Any thread.
+  void request_reload();
   // Ends the thread and removes the socket. Idempotent.
   void stop();
 

@@ -1,9 +1,11 @@
 #include "proxy/control/handover.h"
 
+#include <array>
 #include <utility>
 #include <vector>
 
 #include <boost/asio/read_until.hpp>
+#include <sys/socket.h>
 
 #include "base/log.h"
 #include "base/task_group.h"
@@ -30,22 +32,34 @@ Handover::Handover(Stream& stream, ManagedEdge& edge, std::function<void()> on_p
 Task<bool> Handover::run(const ControlDescriptors& control) {
   // The stream's own limit would close it, and whoever is late is to be told.
   stream_.expires_never();
-  if (!send_items(control)) co_return false;
+  const bool serves = co_await negotiate(control);
+  if (serves) co_return true;
+  // Always said: a new process that hears nothing takes this one for dead, and serves.
+  static_cast<void>(send(kHandoverCancelled));
+  if (has_paused_) edge_.resume_accepting();
+  log::error("a takeover failed: the new process went away or hung; this edge goes on");
+  co_return false;
+}
+
+Task<bool> Handover::negotiate(const ControlDescriptors& control) {
+  if (is_cancelled_ || !send_items(control)) co_return false;
   const bool ready = co_await hear(kHandoverReady, limits_.prepare);
   if (!ready) co_return false;
   on_pause_();
   const bool paused = co_await pause_edge();
-  if (paused && send(kHandoverGo)) {
-    const bool serving = co_await hear(kHandoverServing, limits_.pause);
-    if (serving) {
-      static_cast<void>(send(kHandoverReleased));
-      co_return true;
-    }
-  }
-  static_cast<void>(send(kHandoverCancelled));
-  edge_.resume_accepting();
-  log::error("a takeover failed: the new process went away or hung; this edge goes on");
-  co_return false;
+  if (!paused || !send(kHandoverGo)) co_return false;
+  has_said_go_ = true;
+  co_return co_await hear(kHandoverServing, limits_.pause);
+}
+
+void Handover::release(bool reload) {
+  static_cast<void>(send(reload ? kHandoverReleasedToReload : kHandoverReleased));
+}
+
+void Handover::cancel() {
+  if (has_said_go_) return;
+  is_cancelled_ = true;
+  stream_.cancel();
 }
 
 bool Handover::send_items(const ControlDescriptors& control) {
@@ -57,7 +71,7 @@ bool Handover::send_items(const ControlDescriptors& control) {
   const bool has_claim = control.claim >= 0;
   std::vector<int> descriptors = {control.listener, control.lock};
   if (has_claim) descriptors.push_back(control.claim);
-  return send_line(socket, encode(HandedControl{control.path, has_claim}), descriptors) &&
+  return send_line(socket, encode(HandedControl{control.path, control.state, has_claim}), descriptors) &&
          send(encode(HandoverComplete()));
 }
 
@@ -71,6 +85,7 @@ Task<void> Handover::cancel_late() {
 }
 
 Task<bool> Handover::hear(std::string_view expected, std::chrono::milliseconds limit) {
+  if (is_cancelled_) co_return false;
   TaskGroup watch;
   timer_.expires_after(limit);
   watch.spawn(cancel_late());
@@ -79,17 +94,28 @@ Task<bool> Handover::hear(std::string_view expected, std::chrono::milliseconds l
   });
   timer_.cancel();
   co_await watch.join();
-  if (failure) co_return false;
-  const std::string line = received_.substr(0, length - 1);
-  received_.erase(0, length);
+  // Where this process was the one that hung, the word is here and only the timer was faster. The other
+  // process counts on it that a word once sent is heard.
+  if (failure) receive_rest();
+  const std::size_t end = received_.find('\n');
+  if (end == std::string::npos || is_cancelled_) co_return false;
+  const std::string line = received_.substr(0, end);
+  received_.erase(0, end + 1);
   co_return line == expected;
+}
+
+void Handover::receive_rest() {
+  std::array<char, kLongestAnswer> block{};
+  const ssize_t got = ::recv(stream_.socket().native_handle(), block.data(), block.size(), MSG_DONTWAIT);
+  if (got > 0) received_.append(block.data(), static_cast<std::size_t>(got));
 }
 
 Task<bool> Handover::pause_edge() {
   const auto until = std::chrono::steady_clock::now() + limits_.pause;
+  has_paused_ = true;
   edge_.pause_accepting();
   while (!edge_.has_paused()) {
-    if (std::chrono::steady_clock::now() >= until) co_return false;
+    if (is_cancelled_ || std::chrono::steady_clock::now() >= until) co_return false;
     timer_.expires_after(std::chrono::milliseconds(1));
     co_await await_asio([this](auto done) { timer_.async_wait(std::move(done)); });
   }

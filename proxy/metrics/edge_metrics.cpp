@@ -52,14 +52,18 @@ class Exposition {
     }
     text_.append(labels.size() > 0 ? "} " : " ");
   }
-  // A worktree's id comes from a store that others write, too.
+  // A worktree's id comes from a store that others write, too. Different ids stay different.
   void escape(std::string_view value) {
     for (const char c : value) {
       if (c == '\\' || c == '"') {
         text_.push_back('\\');
         text_.push_back(c);
+      } else if (c >= 0x20 && c < 0x7f && c != '%') {
+        text_.push_back(c);
       } else {
-        text_.push_back(c >= 0x20 && c < 0x7f ? c : '?');
+        char code[4];
+        std::snprintf(code, sizeof code, "%%%02X", static_cast<unsigned>(static_cast<unsigned char>(c)));
+        text_.append(code);
       }
     }
   }

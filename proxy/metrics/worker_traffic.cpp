@@ -1,8 +1,6 @@
 #include "proxy/metrics/worker_traffic.h"
 
-#include <algorithm>
 #include <utility>
-#include <vector>
 
 namespace hedge::proxy {
 
@@ -21,24 +19,25 @@ WorktreeMeter& WorkerTraffic::meter_of(const router::Route& route) {
 
 bool WorkerTraffic::is_there(const std::string& worktree, Entry& entry, const router::RouteTable& table) {
   const router::Route* route = table.find(entry.host);
-  if (route != nullptr && route->host == entry.host && route->worktree == worktree) return true;
-  const auto& routes = table.routes();
-  const auto other = std::find_if(routes.begin(), routes.end(),
-                                  [&](const router::Route& one) { return one.worktree == worktree; });
-  if (other == routes.end()) return false;
-  entry.host = other->host;
-  return true;
+  return route != nullptr && route->host == entry.host && route->worktree == worktree;
 }
 
 void WorkerTraffic::forget_absent(const router::RouteTable& table) {
-  std::vector<std::string> gone;
+  std::unordered_map<std::string_view, Entry*> missing;
   for (const auto& [worktree, entry] : entries_) {
     if (entry->meter.requests_open.value() == 0 && !is_there(worktree, *entry, table))
-      gone.push_back(worktree);
+      missing.emplace(worktree, entry.get());
   }
-  if (gone.empty()) return;
+  if (missing.empty()) return;
+  // Perhaps under another host. One pass for all of them: the table may be large, and clients wait meanwhile.
+  for (const router::Route& route : table.routes()) {
+    const auto found = missing.find(route.worktree);
+    if (found == missing.end()) continue;
+    found->second->host = route.host;
+    missing.erase(found);
+  }
   const std::lock_guard lock(mutex_);
-  for (const std::string& worktree : gone) entries_.erase(worktree);
+  for (const auto& [worktree, entry] : missing) entries_.erase(entries_.find(worktree));
 }
 
 void WorkerTraffic::add_to(TrafficTotals& totals) const {

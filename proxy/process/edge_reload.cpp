@@ -48,8 +48,6 @@ std::vector<std::string> settings_for_a_new_process(const config::EdgeConfig& in
   const auto compare = [&names](const char* name, bool is_same) {
     if (!is_same) names.emplace_back(name);
   };
-  compare("state_dir", in_use.state_dir == wanted.state_dir);
-  compare("control", in_use.control == wanted.control);
   compare("workers", in_use.workers == wanted.workers);
   compare("certificate", in_use.certificate == wanted.certificate);
   compare("private_key", in_use.private_key == wanted.private_key);
@@ -62,6 +60,14 @@ std::vector<std::string> settings_for_a_new_process(const config::EdgeConfig& in
   compare("upstream_verify", in_use.upstream_verify == wanted.upstream_verify);
   compare("upstream_ca", in_use.upstream_ca == wanted.upstream_ca);
   compare("network", in_use.network == wanted.network);
+  return names;
+}
+
+std::vector<std::string> settings_for_another_edge(const config::EdgeConfig& in_use,
+                                                   const config::EdgeConfig& wanted) {
+  std::vector<std::string> names;
+  if (in_use.state_dir != wanted.state_dir) names.emplace_back("state_dir");
+  if (in_use.control != wanted.control) names.emplace_back("control");
   return names;
 }
 
@@ -101,6 +107,12 @@ Result<ReloadedSettings> EdgeReload::run() {
     reloaded.notes.push_back(
         "changed settings that only a new process takes up (hedge edge start --takeover): " +
         join(later, ", "));
+  }
+  const std::vector<std::string> another = settings_for_another_edge(started_with_, settings->edge);
+  if (!another.empty()) {
+    reloaded.notes.push_back(
+        "changed settings that no running edge takes up (hedge edge stop && hedge edge start): " +
+        join(another, ", "));
   }
   return reloaded;
 }

@@ -19,9 +19,14 @@ EdgeSettings worker_settings(const config::EdgeConfig& edge, const EdgeLimits& l
 // Where they listen. `remembered`: of the last start, for where the standard ports are forbidden.
 ListenPlan listen_plan(const config::EdgeConfig& edge, const RememberedPorts& remembered = {});
 
-// The names of settings that differ and take effect only in a new process.
+// The names of settings that differ and take effect only in a new process. `state_dir` and `control` are not
+// among them: see below.
 std::vector<std::string> settings_for_a_new_process(const config::EdgeConfig& in_use,
                                                     const config::EdgeConfig& wanted);
+
+// The names of settings that differ and with which it is another edge: a takeover cannot change them.
+std::vector<std::string> settings_for_another_edge(const config::EdgeConfig& in_use,
+                                                   const config::EdgeConfig& wanted);
 
 // On the control thread.
 class EdgeReload {

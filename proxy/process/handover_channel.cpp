@@ -64,6 +64,9 @@ Result<void> HandoverReader::receive(std::chrono::steady_clock::time_point until
   const ssize_t got = ::recvmsg(socket_, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
   if (got < 0) {
     if (errno == EINTR || errno == EAGAIN) return {};
+    // Closed, with something of ours that nobody has read.
+    if (errno == ECONNRESET)
+      return Error(ErrorKind::unavailable, "the other process has closed the connection");
     return Error::from_errno(errno, "read from the other process");
   }
   for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {

@@ -19,6 +19,8 @@ inline constexpr std::string_view kHandoverReady = "ready";      // new: everyth
 inline constexpr std::string_view kHandoverGo = "go";            // old: nobody is accepted here any more
 inline constexpr std::string_view kHandoverServing = "serving";  // new: clients are accepted
 inline constexpr std::string_view kHandoverReleased = "released";  // old: it is yours, I finish what is open
+// The same, and: read your settings again, I was told to and could not.
+inline constexpr std::string_view kHandoverReleasedToReload = "released reload";
 inline constexpr std::string_view kHandoverCancelled = "cancelled";  // old: I go on, end yourself
 
 // More than that does not go with one line (SCM_MAX_FD is 253).

@@ -1,5 +1,7 @@
 #include "proxy/process/handover_message.h"
 
+#include <utility>
+
 #include <nlohmann/json.hpp>
 
 #include "proxy/process/handover_channel.h"
@@ -55,7 +57,10 @@ struct Encoder {
             {"sockets", handed.sockets}};
   }
   json operator()(const HandedControl& handed) const {
-    return {{"item", "control"}, {"path", handed.path.string()}, {"claim", handed.has_claim}};
+    return {{"item", "control"},
+            {"path", handed.path.string()},
+            {"state", handed.state.string()},
+            {"claim", handed.has_claim}};
   }
   json operator()(const HandoverComplete& /*end*/) const { return {{"item", "complete"}}; }
 };
@@ -76,9 +81,13 @@ Result<HandoverItem> decode_handover_item(std::string_view line) {
   if (*item != "control") return not_understood();
   const auto path = value.find("path");
   if (path == value.end() || !path->is_string()) return not_understood();
+  HandedControl handed;
+  handed.path = path->get<std::string>();
+  const auto state = value.find("state");
+  if (state != value.end() && state->is_string()) handed.state = state->get<std::string>();
   const auto claim = value.find("claim");
-  const bool has_claim = claim != value.end() && claim->is_boolean() && claim->get<bool>();
-  return HandoverItem(HandedControl{path->get<std::string>(), has_claim});
+  handed.has_claim = claim != value.end() && claim->is_boolean() && claim->get<bool>();
+  return HandoverItem(std::move(handed));
 }
 
 }  // namespace hedge::proxy

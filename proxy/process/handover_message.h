@@ -23,6 +23,7 @@ struct HandedAddress {
 // there is one.
 struct HandedControl {
   std::filesystem::path path;
+  std::filesystem::path state;  // that directory; empty: an older edge, which does not say it
   bool has_claim = false;
 };
 // Nothing follows.

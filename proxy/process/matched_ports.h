@@ -40,4 +40,18 @@ MatchedPorts<Address> match_ports(const ListenPlan& plan, std::vector<Address> o
   return ports;
 }
 
+// Where plain and TLS were exchanged the sockets stay, and only what is spoken there changes.
+template <class Address>
+void suit_kinds(const ListenPlan& plan, std::vector<Address>& open) {
+  const auto is_asked = [&plan](ListenerKind kind, const config::SocketAddress& address) {
+    const std::vector<config::SocketAddress> asked = asked_addresses(plan, kind);
+    return std::find(asked.begin(), asked.end(), address) != asked.end();
+  };
+  for (Address& one : open) {
+    const ListenerKind other = one.kind == ListenerKind::tls ? ListenerKind::plain : ListenerKind::tls;
+    // Port 0 is no place of its own.
+    if (one.asked.port != 0 && !is_asked(one.kind, one.asked) && is_asked(other, one.asked)) one.kind = other;
+  }
+}
+
 }  // namespace hedge::proxy

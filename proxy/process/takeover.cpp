@@ -3,12 +3,14 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "base/log.h"
 #include "base/text.h"
 
 namespace hedge::proxy {
@@ -37,22 +39,32 @@ Result<UniqueFd> connect_to(const std::filesystem::path& path) {
   return Error::from_errno(errno, "connect to " + text);
 }
 
+Error refused(const std::string& reason) {
+  return Error(ErrorKind::refused, "the running edge does not hand over: " + reason)
+      .with_id("takeover_refused")
+      .with_hint("stop it and start anew: hedge edge stop && hedge edge start");
+}
+
+bool is_same_directory(const std::filesystem::path& one, const std::filesystem::path& other) {
+  std::error_code unreadable;
+  return one == other || std::filesystem::equivalent(one, other, unreadable);
+}
+
 // What the edge says in the body of its refusal.
 Error refusal(const std::string& status_line, const std::string& body) {
   const auto problem = nlohmann::json::parse(body, nullptr, false);
   std::string detail = status_line;
   if (problem.is_object() && problem.contains("detail") && problem["detail"].is_string())
     detail = problem["detail"].get<std::string>();
-  return Error(ErrorKind::refused, "the running edge does not hand over: " + detail)
-      .with_id("takeover_refused")
-      .with_hint("stop it and start anew: hedge edge stop && hedge edge start");
+  return refused(detail);
 }
 
 }  // namespace
 
 Takeover::Takeover(UniqueFd socket) : socket_(std::move(socket)), reader_(socket_.get()) {}
 
-Result<std::optional<Takeover>> Takeover::begin(const std::filesystem::path& control_socket) {
+Result<std::optional<Takeover>> Takeover::begin(const std::filesystem::path& control_socket,
+                                                const std::filesystem::path& state) {
   Result<UniqueFd> socket = connect_to(control_socket);
   if (!socket) return std::move(socket).error();
   if (!*socket) return std::optional<Takeover>();
@@ -60,6 +72,9 @@ Result<std::optional<Takeover>> Takeover::begin(const std::filesystem::path& con
   if (Result<void> asked = takeover.ask(); !asked) return std::move(asked).error();
   if (Result<void> received = takeover.receive_items(); !received)
     return unresponsive(std::move(received).error());
+  // Its lock would be taken for that of a directory which nobody has locked.
+  if (!takeover.its_state_.empty() && !is_same_directory(takeover.its_state_, state))
+    return refused("it serves the state directory " + takeover.its_state_.string());
   return std::optional<Takeover>(std::move(takeover));
 }
 
@@ -95,11 +110,7 @@ Result<void> Takeover::receive_items() {
     if (const auto* address = std::get_if<HandedAddress>(&*item)) {
       if (Result<void> taken = take_item(*address); !taken) return taken;
     } else if (const auto* control = std::get_if<HandedControl>(&*item)) {
-      Result<std::vector<UniqueFd>> descriptors = reader_.take_descriptors(control->has_claim ? 3 : 2);
-      if (!descriptors) return std::move(descriptors).error();
-      control_.emplace(
-          ControlSocket::adopt(control->path, std::move((*descriptors)[1]), std::move((*descriptors)[0])));
-      if (control->has_claim) claim_lock_ = std::move((*descriptors)[2]);
+      if (Result<void> taken = take_item(*control); !taken) return taken;
     } else {
       break;
     }
@@ -115,19 +126,41 @@ Result<void> Takeover::take_item(const HandedAddress& handed) {
   return {};
 }
 
+Result<void> Takeover::take_item(const HandedControl& handed) {
+  Result<std::vector<UniqueFd>> descriptors = reader_.take_descriptors(handed.has_claim ? 3 : 2);
+  if (!descriptors) return std::move(descriptors).error();
+  control_.emplace(
+      ControlSocket::adopt(handed.path, std::move((*descriptors)[1]), std::move((*descriptors)[0])));
+  if (handed.has_claim) claim_lock_ = std::move((*descriptors)[2]);
+  its_state_ = handed.state;
+  return {};
+}
+
 Result<void> Takeover::wait_for_go() {
-  if (Result<void> sent = send_line(socket_.get(), kHandoverReady); !sent)
-    return unresponsive(std::move(sent).error());
-  Result<std::string> answer = reader_.read_line(kAnswerLimit);
+  Result<std::optional<std::string>> answer = say(kHandoverReady);
   if (!answer) return unresponsive(std::move(answer).error());
-  if (*answer == kHandoverGo) return {};
+  if (!*answer) {
+    log::warning("the edge that was to be taken over has died; its clients are served from here");
+    return {};
+  }
+  if (**answer == kHandoverGo) return {};
   return unresponsive(Error(ErrorKind::io, "it takes its word back"));
 }
 
 bool Takeover::confirm() {
-  if (!send_line(socket_.get(), kHandoverServing)) return true;
-  const Result<std::string> answer = reader_.read_line(kAnswerLimit);
-  return !answer || *answer != kHandoverCancelled;
+  const Result<std::optional<std::string>> answer = say(kHandoverServing);
+  is_to_reload_ = answer && *answer && **answer == kHandoverReleasedToReload;
+  // An edge that hangs has this word waiting, and looks for it before it takes its own back.
+  return !answer || !*answer || **answer != kHandoverCancelled;
+}
+
+Result<std::optional<std::string>> Takeover::say(std::string_view word) {
+  // It need not arrive: what the other has said before it closed can still be read.
+  static_cast<void>(send_line(socket_.get(), word));
+  Result<std::string> answer = reader_.read_line(kAnswerLimit);
+  if (answer) return std::optional(std::move(*answer));
+  if (answer.error().kind() == ErrorKind::unavailable) return std::optional<std::string>();
+  return std::move(answer).error();
 }
 
 }  // namespace hedge::proxy

@@ -4,6 +4,8 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,8 +25,10 @@ namespace hedge::proxy {
 class Takeover {
  public:
   // Asks the edge of this control socket for its sockets. Absent: no edge runs there.
-  // Errors: refused `takeover_refused`, with the edge's reason; io, timed_out `edge_unresponsive`.
-  static Result<std::optional<Takeover>> begin(const std::filesystem::path& control_socket);
+  // Errors: refused `takeover_refused`, with the edge's reason, or because it is the edge of another state
+  // directory; io, timed_out `edge_unresponsive`.
+  static Result<std::optional<Takeover>> begin(const std::filesystem::path& control_socket,
+                                               const std::filesystem::path& state);
 
   Takeover(Takeover&&) noexcept = default;
   Takeover& operator=(Takeover&&) = delete;
@@ -36,24 +40,34 @@ class Takeover {
   }
   std::vector<BoundAddress> take_addresses() { return std::move(addresses_); }
 
+  // Both end alike where the running edge is gone by now: it always says so before it goes on without this
+  // process, so one that is gone without a word has died, and this process is the only one that can serve.
+
   // Tells that all is ready; when this returns, the running edge accepts nobody any more.
-  // Errors: those of the connection; nothing must be accepted then.
+  // Errors: `edge_unresponsive`; nothing must be accepted then.
   Result<void> wait_for_go();
   // Tells that clients are accepted. False: the running edge took its word back and goes on; this process
-  // must end. An edge that is gone by now has left its place to this one.
+  // must end.
   bool confirm();
+  // After confirm(): the running edge was told to read its settings again when it could not any more.
+  bool is_to_reload() const { return is_to_reload_; }
 
  private:
   explicit Takeover(UniqueFd socket);
   Result<void> ask();
   Result<void> receive_items();
   Result<void> take_item(const HandedAddress& handed);
+  Result<void> take_item(const HandedControl& handed);
+  // What the running edge says to this word. Absent: it is gone.
+  Result<std::optional<std::string>> say(std::string_view word);
 
   UniqueFd socket_;
   HandoverReader reader_;
   std::optional<ControlSocket> control_;
+  std::filesystem::path its_state_;
   UniqueFd claim_lock_;
   std::vector<BoundAddress> addresses_;
+  bool is_to_reload_ = false;
 };
 
 }  // namespace hedge::proxy

@@ -3,18 +3,21 @@
 import array
 import json
 import os
+import signal
 import socket
 import subprocess
+import threading
 import unittest
 from pathlib import Path
 
 from program_world import ProgramWorld, prepare
 from support import bounded_wait
 from support.control_api import ControlApi
+from support.grpc_load import GrpcApp, GrpcLoad
 from support.load import Load
 from support.small_app import SmallApp
 
-__all__ = ["prepare", "Takeover", "FailedTakeover"]
+__all__ = ["prepare", "Takeover", "HeldTakeover", "FailedTakeover"]
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs/control-api.yaml"
 HOST = "alpha.localhost"
 
@@ -50,6 +53,13 @@ class TakeoverWorld(ProgramWorld):
     def port_of(status: dict, scheme: str) -> int:
         return next(one["port"] for one in status["listeners"] if one["scheme"] == scheme)
 
+    def holds_the_lock(self, pid: int) -> bool:
+        lock = f"{self.control}.lock"
+        try:
+            return any(os.readlink(entry.path) == lock for entry in os.scandir(f"/proc/{pid}/fd"))
+        except FileNotFoundError:
+            return False
+
     def take_over(self, *options) -> dict:
         started = self.json("edge", "start", "--takeover", *(options or (*self.ports, "--workers", "2")))
         self.pids.append(started["pid"])
@@ -73,6 +83,22 @@ class Takeover(TakeoverWorld):
         for pid in self.pids[:-1]:
             bounded_wait.until(lambda pid=pid: not alive(pid), 30, f"process {pid} has ended")
         self.assertTrue(alive(self.pids[-1]))
+
+    def test_no_call_over_http2_fails_and_no_connection_is_cut(self):
+        app = GrpcApp()
+        self.addCleanup(app.close)
+        self.hedge.run("route", "add", "grpc.localhost", str(app.port), "--protocol", "h2c")
+        with GrpcLoad(self.port, "grpc.localhost") as load:
+            for _ in range(3):
+                before = load.answered
+                bounded_wait.until(lambda: load.answered > before + 20 or load.failures, 30, "the load runs")
+                old = self.pids[-1]
+                self.take_over()
+                # Whoever stays at the old process is cut off when it ends.
+                bounded_wait.until(lambda: not alive(old), 30, "the old process has ended")
+            before = load.answered
+            bounded_wait.until(lambda: load.answered > before + 20 or load.failures, 30, "the last one serves")
+        self.assertEqual(load.failures, [])
 
     def test_what_is_under_way_finishes_in_the_old_process(self):
         with socket.create_connection(("127.0.0.1", self.port), timeout=20) as held:
@@ -106,6 +132,18 @@ class Takeover(TakeoverWorld):
             with Load(port, HOST, 1, 0) as load:
                 bounded_wait.until(lambda: load.answered or load.failures, 20, "it serves")
             self.assertEqual(load.failures, [])
+
+    def test_an_address_becomes_wider_and_another_is_exchanged(self):
+        with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
+            plain, tls = one.getsockname()[1], other.getsockname()[1]
+        self.take_over("--http", f"127.0.0.1:{plain}", "--https", f"127.0.0.1:{tls}", "--workers", "2")
+        told = self.take_over("--http", f"0.0.0.0:{plain}", "--https", f"127.0.0.1:{tls}", "--workers", "2")
+        self.assertEqual(sorted((one["address"], one["port"]) for one in told["listeners"]), sorted([("0.0.0.0", plain), ("127.0.0.1", tls)]))
+        told = self.take_over("--http", f"127.0.0.1:{tls}", "--https", f"127.0.0.1:{plain}", "--workers", "2")
+        self.assertEqual((self.port_of(told, "http"), self.port_of(told, "https")), (tls, plain))
+        with Load(tls, HOST, 1, 1) as load:
+            bounded_wait.until(lambda: load.answered > 10 or load.failures, 20, "it serves")
+        self.assertEqual(load.failures, [])
 
     def test_without_a_running_edge_it_simply_starts(self):
         self.hedge.run("edge", "stop")
@@ -173,6 +211,50 @@ class Successor:
         self.socket.close()
 
 
+class HeldTakeover(TakeoverWorld):
+    """A log that nobody reads holds the new process in the middle of its preparation, until this reads it."""
+
+    def setUp(self):
+        super().setUp()
+        self.pipe = self.directory / "access.log"
+        os.mkfifo(self.pipe)
+        settings = self.directory / "edge.toml"
+        settings.write_text(f'[edge]\naccess_log = "{self.pipe}"\n')
+        self.process = subprocess.Popen(
+            [self.hedge.binary, "edge", "run", "--takeover", "--config", settings, *self.ports], cwd=self.hedge.home,
+            env=self.hedge.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(self.process.wait, 20)
+        self.addCleanup(self.process.kill)
+        bounded_wait.until(lambda: self.holds_the_lock(self.process.pid), 20, "it was handed the sockets")
+
+    def let_go(self) -> None:
+        def read_to_the_end():
+            with self.pipe.open("rb", buffering=0) as log:
+                while log.read(4096):
+                    pass
+
+        threading.Thread(target=read_to_the_end, daemon=True).start()
+
+    def test_an_old_process_that_dies_meanwhile_is_followed_all_the_same(self):
+        os.kill(self.first["pid"], 9)
+        bounded_wait.until(lambda: not alive(self.first["pid"]), 20, "the old process is gone")
+        with Load(self.port, HOST, 0, 1) as load:  # it waits in the queue
+            self.let_go()
+            bounded_wait.until(lambda: load.answered > 20 or load.failures, 30, "the new process serves")
+        self.assertEqual(load.failures, [])
+        self.assertEqual(self.json("edge", "status")["pid"], self.process.pid)
+        self.assertEqual(self.json("route", "add", "beta.localhost", str(self.app.port))["edge"], "told")
+
+    def test_a_hang_up_meanwhile_opens_the_log_anew_and_is_no_end_for_the_new_process(self):
+        log = self.hedge.state / "logs/access.log"
+        log.rename(log.with_suffix(".1"))
+        for pid in (self.first["pid"], self.process.pid):
+            os.kill(pid, signal.SIGHUP)
+        bounded_wait.until(log.exists, 20, "the old process writes to a new file")
+        self.let_go()
+        bounded_wait.until(lambda: self.json("edge", "status")["pid"] == self.process.pid, 30, "the new process serves")
+
+
 class FailedTakeover(TakeoverWorld):
     def still_serves(self, load: Load):
         before = load.answered
@@ -221,13 +303,6 @@ class FailedTakeover(TakeoverWorld):
                     process.kill()
                     process.wait(20)
                 self.still_serves(load)
-
-    def holds_the_lock(self, pid: int) -> bool:
-        lock = f"{self.control}.lock"
-        try:
-            return any(os.readlink(entry.path) == lock for entry in os.scandir(f"/proc/{pid}/fd"))
-        except FileNotFoundError:
-            return False
 
 
 if __name__ == "__main__":

@@ -57,6 +57,10 @@ TEST(RouteJson, RefusesWhatIsNoRouteAndNamesTheMember) {
       {R"({"host": "a", "upstream": "80", "protocol": "spdy"})", "spdy"},
       {R"({"host": "a", "upstream": "80", "protocol": null})", "protocol"},
       {R"({"host": "a", "upstream": "80", "worktree": []})", "worktree"},
+      {R"({"host": "a", "upstream": "80", "worktree": "_other"})", "worktree"},
+      {R"({"host": "a", "upstream": "80", "worktree": "\u00e9"})", "worktree"},
+      {R"({"host": "a", "upstream": "80", "worktree": "a b"})", "worktree"},
+      {R"({"host": "a", "upstream": "80", "worktree": ")" + std::string(65, 'x') + R"("})", "worktree"},
       {R"({"host": "a", "upstream": "80", "state": "gone"})", "gone"},
       {R"({"host": "a", "upstream": "80", "wildcards": true})", "wildcards"},
   };

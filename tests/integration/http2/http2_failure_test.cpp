@@ -187,6 +187,32 @@ TEST(Http2Failure, AClientThatDoesNotReadOneResponseGetsTheOthers) {
   EXPECT_TRUE(client.answer(1).body == megabyte);
 }
 
+TEST(Http2Failure, ASuccessorIsAnnouncedToEveryConnectionAndWhatIsUnderWayFinishes) {
+  EventCount go_on;
+  ScriptedUpstream upstream([&go_on](PeerConnection& connection, int /*number*/) {
+    connection.read_head();
+    go_on.wait_for(1);
+    connection.send(ok_response("late"));
+    connection.read_all();
+  });
+  EdgeFixture edge({route_to(kAlpha, upstream.route())});
+  Http2Peer busy(edge.plain_port());
+  busy.start();
+  busy.send_headers(1, h2::get(kAlpha));
+  ASSERT_TRUE(upstream.wait_until([](const std::string&, int accepted) { return accepted == 1; }));
+  Http2Peer idle(edge.plain_port());
+  idle.start();
+  ASSERT_TRUE(idle.ping());
+  edge.server().leave_to_successor();
+  EXPECT_TRUE(idle.wait_for_end());
+  EXPECT_EQ(idle.goaway_code(), h2::kNoError);
+  ASSERT_TRUE(busy.wait_for_goaway()) << "its next request must go to the successor";
+  EXPECT_EQ(busy.goaway_code(), h2::kNoError);
+  go_on.add();
+  EXPECT_EQ(busy.answer(1).body, "late");
+  EXPECT_TRUE(busy.wait_for_end());
+}
+
 TEST(Http2Failure, ADrainLetsRequestsFinishAndEndsTheConnection) {
   EventCount go_on;
   ScriptedUpstream upstream([&go_on](PeerConnection& connection, int /*number*/) {

@@ -110,6 +110,15 @@ TEST(HttpsUpstream, WithoutVerificationAnyCertificateWillDo) {
   EXPECT_EQ(body_of(get(world.edge.plain_port(), kAlpha)), "over TLS");
 }
 
+// A worker that has asked no upstream yet must not differ from one that has.
+TEST(HttpsUpstream, VerificationIsAsAtTheStartWhateverSettingsChangeLater) {
+  TlsWorld world(kAlpha, true, false);
+  proxy::EdgeSettings wanted;
+  wanted.upstream_verify = false;
+  world.edge.server().change_settings(wanted);
+  EXPECT_EQ(field_of(get(world.edge.plain_port(), kAlpha), "Hedge-Error"), "upstream_tls_failed");
+}
+
 TEST(HttpsUpstream, ALargeBodyPassesBothWays) {
   std::string body(2U << 20, '\0');
   for (std::size_t i = 0; i < body.size(); ++i) body[i] = static_cast<char>('a' + i % 19);

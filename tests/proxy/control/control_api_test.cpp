@@ -44,7 +44,7 @@ class FakeStore final : public router::RouteStore {
 class FakeActions final : public ControlActions {
  public:
   std::optional<Error> begin_handover() override { return std::nullopt; }
-  void end_handover(bool /*taken_over*/) override {}
+  bool end_handover(bool /*taken_over*/) override { return false; }
   ManagedEdge& edge() override { std::abort(); }
   int claim_descriptor() const override { return -1; }
   void refresh() override {

@@ -1,3 +1,4 @@
+#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -66,6 +67,30 @@ TEST(ListeningSockets, LeaveNothingOpenAfterAFailure) {
   const std::size_t before = test::open_descriptors();
   EXPECT_FALSE(open_listening_sockets(plan_for({{"127.0.0.1", 0}, {"192.0.2.1", 0}})));
   EXPECT_EQ(test::open_descriptors(), before);
+}
+
+TEST(PortHolder, IsThisProcessAloneWhereNobodyElseIsInTheWay) {
+  const auto opened = open_listening_sockets(plan_for({{"127.0.0.1", 0}}));
+  ASSERT_TRUE(opened);
+  const std::uint16_t port = opened->addresses[0].address.port;
+  EXPECT_TRUE(is_held_by_this_process("127.0.0.1", port));
+  EXPECT_TRUE(is_held_by_this_process("0.0.0.0", port));
+  EXPECT_FALSE(is_held_by_this_process("127.0.0.2", port)) << "nobody is in the way there";
+  EXPECT_FALSE(is_held_by_this_process("::1", port));
+  EXPECT_FALSE(is_held_by_this_process("no address", port));
+
+  // Another process listens on another address of the same port.
+  auto theirs = open_listening_sockets(plan_for({{"127.0.0.2", port}}));
+  ASSERT_TRUE(theirs);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    while (true) ::pause();
+  }
+  theirs->addresses.clear();
+  EXPECT_FALSE(is_held_by_this_process("127.0.0.2", port));
+  EXPECT_FALSE(is_held_by_this_process("0.0.0.0", port)) << "this process is in the way, but not alone";
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
 }
 
 TEST(PortHolder, IsThisProcessWhileItListensAndNobodyAfterwards) {

@@ -73,7 +73,7 @@ TEST(EdgeMetrics, AHostileWorktreeIdStaysInItsLabel) {
   EdgeMetrics edge;
   edge.traffic["a\"} 1\nevil{x=\"\\\xff"].by_class[1] = 1;
   const std::string text = render_metrics(edge, {});
-  EXPECT_TRUE(has_line(text, "hedge_requests_total{worktree=\"a\\\"} 1?evil{x=\\\"\\\\?\",code=\"2xx\"} 1"));
+  EXPECT_TRUE(has_line(text, "hedge_requests_total{worktree=\"a\\\"} 1%0Aevil{x=\\\"\\\\%FF\",code=\"2xx\"} 1"));
   for (const std::string_view line : split(text, '\n')) EXPECT_FALSE(line.starts_with("evil"));
 }
 

@@ -25,8 +25,17 @@ TEST(SettingsForANewProcess, AreNamedWhenTheyDiffer) {
   wanted.docker_host = "unix:///x";
   wanted.network = "edge";
   EXPECT_EQ(settings_for_a_new_process(in_use, wanted),
-            (Names{"state_dir", "control", "workers", "certificate", "private_key", "access_log",
-                   "dns_servers", "trusted_proxies", "suffixes", "docker_host", "network"}));
+            (Names{"workers", "certificate", "private_key", "access_log", "dns_servers", "trusted_proxies",
+                   "suffixes", "docker_host", "network"}));
+}
+
+TEST(SettingsForANewProcess, AreApartFromThoseThatMakeItAnotherEdge) {
+  config::EdgeConfig wanted;
+  EXPECT_EQ(settings_for_another_edge({}, wanted), Names{});
+  wanted.state_dir = "/state";
+  wanted.control = "/control";
+  wanted.workers = 3;
+  EXPECT_EQ(settings_for_another_edge({}, wanted), (Names{"state_dir", "control"}));
 }
 
 TEST(SettingsForANewProcess, AreNoneOfThoseThatTheEdgeTakesUpItself) {

@@ -16,8 +16,10 @@ TEST(HandoverMessages, SayTheSameAfterTheWay) {
   EXPECT_EQ(got.address, sent.address);
   EXPECT_EQ(got.asked, sent.asked);
   EXPECT_EQ(got.sockets, sent.sockets);
-  const auto control = decode_handover_item(encode(HandedControl{"/run/hedge \"x\"/edge.sock", true}));
+  const auto control =
+      decode_handover_item(encode(HandedControl{"/run/hedge \"x\"/edge.sock", "/state", true}));
   EXPECT_TRUE(std::get<HandedControl>(*control).has_claim);
+  EXPECT_EQ(std::get<HandedControl>(*control).state, "/state");
   EXPECT_EQ(std::get<HandedControl>(*control).path, "/run/hedge \"x\"/edge.sock");
   EXPECT_TRUE(std::holds_alternative<HandoverComplete>(*decode_handover_item(encode(HandoverComplete()))));
 }

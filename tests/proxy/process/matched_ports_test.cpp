@@ -34,6 +34,22 @@ TEST(MatchedPorts, KeepWhatIsAskedForInTheSameWords) {
   EXPECT_TRUE(ports.missing.tls->empty());
 }
 
+TEST(MatchedPorts, ChangeWhatIsSpokenWherePlainAndTlsWereExchanged) {
+  ListenPlan plan;
+  plan.plain = {SocketAddress{"127.0.0.1", 82}, SocketAddress{"127.0.0.1", 0}};
+  plan.tls = {SocketAddress{"127.0.0.1", 81}};
+  std::vector<OpenAddress> open = {open_address(1, kPlain, {"127.0.0.1", 81}),
+                                   open_address(2, kTls, {"127.0.0.1", 82}),
+                                   open_address(3, kTls, {"127.0.0.1", 0})};
+  suit_kinds(plan, open);
+  EXPECT_EQ(open[0].kind, kTls);
+  EXPECT_EQ(open[1].kind, kPlain);
+  EXPECT_EQ(open[2].kind, kTls) << "two that the system chose are not the same";
+  const auto ports = match_ports<OpenAddress>(plan, open);
+  EXPECT_EQ(ports.kept.size(), 2U);
+  EXPECT_EQ(ports.unwanted.size(), 1U);
+}
+
 TEST(MatchedPorts, StayOnTheStandardPortsOrTheirFallbackWithoutAFileThatSaysOtherwise) {
   const ListenPlan standard;
   // What a fallback was asked for is the standard port; a machine without IPv6 has only the first.

@@ -1,6 +1,8 @@
 // Both sides of a takeover in one process: a control thread with an edge that only remembers what it is told.
 #include "proxy/process/takeover.h"
 
+#include <chrono>
+#include <filesystem>
 #include <string>
 #include <thread>
 
@@ -8,6 +10,7 @@
 
 #include "proxy/process/matched_ports.h"
 #include "tests/proxy/control/control_thread_fixture.h"
+#include "tests/support/event_count.h"
 
 namespace hedge::proxy {
 namespace {
@@ -29,7 +32,7 @@ class TakeoverTest : public test::ControlThreadTest {
 };
 
 TEST_F(TakeoverTest, HandsOverEverySocketAndEndsTheEdgeThatWas) {
-  auto takeover = Takeover::begin(options_.control_socket);
+  auto takeover = Takeover::begin(options_.control_socket, directory_.path());
   ASSERT_TRUE(takeover && *takeover) << (takeover ? "" : takeover.error().to_string());
   {
     const ControlSocket control = (*takeover)->take_control();
@@ -44,6 +47,7 @@ TEST_F(TakeoverTest, HandsOverEverySocketAndEndsTheEdgeThatWas) {
     EXPECT_EQ(edge_.pauses, 1);
     EXPECT_EQ(edge_.left, 0);
     EXPECT_TRUE((*takeover)->confirm());
+    EXPECT_FALSE((*takeover)->is_to_reload());
     EXPECT_TRUE(stops());
     EXPECT_EQ(edge_.left, 1);
     EXPECT_EQ(edge_.drains, 0) << "nobody is closed while idle";
@@ -56,7 +60,7 @@ TEST_F(TakeoverTest, HandsOverEverySocketAndEndsTheEdgeThatWas) {
 
 TEST_F(TakeoverTest, ThatIsGivenUpLeavesTheEdgeAsItWas) {
   for (const bool is_ready : {false, true}) {
-    auto takeover = Takeover::begin(options_.control_socket);
+    auto takeover = Takeover::begin(options_.control_socket, directory_.path());
     ASSERT_TRUE(takeover && *takeover);
     if (is_ready) {
       ASSERT_TRUE((*takeover)->wait_for_go());
@@ -65,7 +69,7 @@ TEST_F(TakeoverTest, ThatIsGivenUpLeavesTheEdgeAsItWas) {
     // The next one is refused until the first has been noticed to be gone.
     bool may_again = false;
     for (int i = 0; i < 1000 && !may_again; ++i) {
-      const auto again = Takeover::begin(options_.control_socket);
+      const auto again = Takeover::begin(options_.control_socket, directory_.path());
       may_again = again.has_value();
       EXPECT_TRUE(may_again || again.error().id() == "takeover_refused");
       std::this_thread::yield();
@@ -78,9 +82,9 @@ TEST_F(TakeoverTest, ThatIsGivenUpLeavesTheEdgeAsItWas) {
 }
 
 TEST_F(TakeoverTest, IsRefusedToASecondAndToldWhy) {
-  const auto first = Takeover::begin(options_.control_socket);
+  const auto first = Takeover::begin(options_.control_socket, directory_.path());
   ASSERT_TRUE(first && *first);
-  const auto second = Takeover::begin(options_.control_socket);
+  const auto second = Takeover::begin(options_.control_socket, directory_.path());
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().id(), "takeover_refused");
   EXPECT_NE(second.error().to_string().find("another process is taking over"), std::string::npos);
@@ -88,13 +92,93 @@ TEST_F(TakeoverTest, IsRefusedToASecondAndToldWhy) {
 }
 
 TEST_F(TakeoverTest, OfAnEdgeThatDoesNotRunIsNone) {
-  const auto nobody = Takeover::begin(directory_ / "nobody.sock");
+  const auto nobody = Takeover::begin(directory_ / "nobody.sock", directory_.path());
   ASSERT_TRUE(nobody);
   EXPECT_FALSE(*nobody);
   control_->stop();
-  const auto gone = Takeover::begin(options_.control_socket);
+  const auto gone = Takeover::begin(options_.control_socket, directory_.path());
   ASSERT_TRUE(gone);
   EXPECT_FALSE(*gone);
+}
+
+TEST_F(TakeoverTest, OfAnEdgeForAnotherStateDirectoryIsRefused) {
+  const auto refused = Takeover::begin(options_.control_socket, directory_ / "another");
+  ASSERT_FALSE(refused) << "its lock is not that of the other directory";
+  EXPECT_EQ(refused.error().id(), "takeover_refused");
+  EXPECT_NE(refused.error().to_string().find(directory_.path().string()), std::string::npos);
+}
+
+TEST_F(TakeoverTest, ASigtermBeforeTheNewProcessServesEndsTheAttempt) {
+  auto takeover = Takeover::begin(options_.control_socket, directory_.path());
+  ASSERT_TRUE(takeover && *takeover);
+  control_->request_stop();
+  EXPECT_FALSE((*takeover)->wait_for_go()) << "its sockets are being closed";
+  EXPECT_TRUE(stops());
+  EXPECT_EQ(edge_.drains, 1);
+  EXPECT_EQ(edge_.left, 0);
+}
+
+TEST_F(TakeoverTest, ASigtermAfterTheNewProcessWasToldToServeIsForAnEdgeThatIsGone) {
+  auto takeover = Takeover::begin(options_.control_socket, directory_.path());
+  ASSERT_TRUE(takeover && *takeover);
+  ASSERT_TRUE((*takeover)->wait_for_go());
+  control_->request_stop();
+  EXPECT_TRUE((*takeover)->confirm());
+  EXPECT_TRUE(stops());
+  EXPECT_EQ(edge_.drains, 0);
+  EXPECT_EQ(edge_.left, 1);
+  control_->stop();
+  control_.reset();
+  EXPECT_TRUE(std::filesystem::exists(options_.state_directory / "edge-control")) << "it is the new one's";
+}
+
+TEST_F(TakeoverTest, WhatTheEdgeConfirmedToTheEndIsKnownToTheNewOne) {
+  auto takeover = Takeover::begin(options_.control_socket, directory_.path());
+  ASSERT_TRUE(takeover && *takeover);
+  test::FakeEdge new_edge;
+  const auto successor = ControlThread::create(options_, (*takeover)->take_claim(options_.state_directory),
+                                               (*takeover)->take_control());
+  successor->prepare(new_edge, new_edge);
+  store(test::route("late.localhost"));
+  ASSERT_TRUE((*takeover)->wait_for_go());
+  successor->start();
+  ASSERT_TRUE((*takeover)->confirm());
+  successor->own_socket();
+  EXPECT_TRUE(new_edge.wait_for_route("late.localhost")) << "long before the watch looks";
+}
+
+class ReloadingEdge : public TakeoverTest {
+ protected:
+  void SetUp() override {
+    options_.reload = [this]() -> Result<ReloadedSettings> {
+      reloads_.add();
+      return ReloadedSettings();
+    };
+    TakeoverTest::SetUp();
+  }
+  bool has_read() { return reloads_.wait_for(1, std::chrono::milliseconds(0)); }
+  test::EventCount reloads_;
+};
+
+TEST_F(ReloadingEdge, ReadsItsSettingsAfterATakeoverThatFailedMeanwhile) {
+  {
+    auto takeover = Takeover::begin(options_.control_socket, directory_.path());
+    ASSERT_TRUE(takeover && *takeover);
+    control_->request_reload();
+    EXPECT_TRUE(client().fetch_status()) << "the signal was seen";
+    EXPECT_FALSE(has_read());
+  }
+  EXPECT_TRUE(reloads_.wait_for(1));
+}
+
+TEST_F(ReloadingEdge, LeavesTheReadingToTheProcessThatFollows) {
+  auto takeover = Takeover::begin(options_.control_socket, directory_.path());
+  ASSERT_TRUE(takeover && *takeover);
+  control_->request_reload();
+  ASSERT_TRUE((*takeover)->wait_for_go());
+  EXPECT_TRUE((*takeover)->confirm());
+  EXPECT_TRUE((*takeover)->is_to_reload());
+  EXPECT_FALSE(has_read());
 }
 
 class RefusingEdge : public test::ControlThreadTest {};
@@ -102,7 +186,7 @@ class RefusingEdge : public test::ControlThreadTest {};
 TEST_F(RefusingEdge, SaysThatItsServiceManagerKeepsThePorts) {
   options_.takeover_refusal = "the manager keeps them";
   start();
-  const auto refused = Takeover::begin(options_.control_socket);
+  const auto refused = Takeover::begin(options_.control_socket, directory_.path());
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().to_string().find("the manager keeps them"), std::string::npos);
 }
