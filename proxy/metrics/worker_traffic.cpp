@@ -1,6 +1,5 @@
 #include "proxy/metrics/worker_traffic.h"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -22,12 +21,13 @@ WorktreeMeter& WorkerTraffic::meter_of(const router::Route& route) {
 bool WorkerTraffic::is_there(const std::string& worktree, Entry& entry, const router::RouteTable& table) {
   const router::Route* route = table.find(entry.host);
   if (route != nullptr && route->host == entry.host && route->worktree == worktree) return true;
-  const auto& routes = table.routes();
-  const auto other = std::find_if(routes.begin(), routes.end(),
-                                  [&](const router::Route& one) { return one.worktree == worktree; });
-  if (other == routes.end()) return false;
-  entry.host = other->host;
-  return true;
+  bool is_found = false;
+  table.for_each([&](const router::Route& one) {
+    is_found = one.worktree == worktree;
+    if (is_found) entry.host = one.host;
+    return !is_found;
+  });
+  return is_found;
 }
 
 void WorkerTraffic::forget_absent(const router::RouteTable& table) {

@@ -235,7 +235,7 @@ TEST(EdgeSettings, TheSchemaKnowsTheKeysThatTheReaderKnows) {
     const std::string found = problems("[edge]\n" + key + " = 1979-05-27\n");
     EXPECT_EQ(found.find("unknown key"), std::string::npos) << found;
   }
-  EXPECT_EQ(edge.size(), 16U) << "a new key belongs into the schema, the example and this number";
+  EXPECT_EQ(edge.size(), 18U) << "a new key belongs into the schema, the example and this number";
   const auto& route = schema.at("properties").at("routes").at("items").at("properties");
   for (const auto& [key, unused] : route.items()) {
     const std::string found = problems("[[routes]]\n" + key + " = 1979-05-27\n");
