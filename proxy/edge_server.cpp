@@ -14,7 +14,6 @@ Result<std::unique_ptr<EdgeServer>> EdgeServer::create(EdgeSettings settings, Wo
   std::unique_ptr<EdgeServer> server(new EdgeServer(std::move(settings)));
   auto sockets = server->spread(std::move(addresses), workers);
   if (!sockets) return std::move(sockets).error();
-  if (server->settings_.https_port == 0) server->settings_.https_port = server->port(ListenerKind::tls);
   shared.settings = &server->settings_;
   shared.connections = &server->connections_;
   for (std::vector<ListeningSocket>& own : *sockets) {
@@ -69,7 +68,6 @@ void EdgeServer::remove_address(std::uint32_t number) {
 }
 
 void EdgeServer::change_settings(EdgeSettings settings) {
-  if (settings.https_port == 0) settings.https_port = port(ListenerKind::tls);
   settings.most_connections = settings_.most_connections;
   // Workers make their TLS context when they first need it: all of them verify as the edge did at its start.
   settings.upstream_verify = settings_.upstream_verify;

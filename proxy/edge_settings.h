@@ -39,7 +39,6 @@ struct EdgeSettings {
   // Open connections of clients over all workers; further ones wait in the queue, so that there are
   // descriptors left for upstreams. 0: no limit.
   std::uint64_t most_connections = 0;
-  std::uint16_t https_port = 0;  // where plain requests on a TLS port are sent; 0: no TLS listener
 };
 
 }  // namespace hedge::proxy

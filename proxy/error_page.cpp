@@ -1,7 +1,6 @@
 #include "proxy/error_page.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -14,15 +13,26 @@
 namespace hedge::proxy {
 namespace {
 
-// The weight of one Accept element in thousandths (RFC 9110, section 12.4.2).
+// In thousandths; 0 for anything that is no qvalue: a digit 0 or 1, and behind a point three digits at most
+// (RFC 9110, section 12.4.2).
+int qvalue(std::string_view text) {
+  if (text.empty() || text.size() > 5 || (text[0] != '0' && text[0] != '1')) return 0;
+  if (text.size() > 1 && text[1] != '.') return 0;
+  int value = text[0] == '1' ? 1000 : 0;
+  int place = 100;
+  for (std::size_t i = 2; i < text.size(); ++i, place /= 10) {
+    if (text[i] < '0' || text[i] > '9') return 0;
+    value += place * (text[i] - '0');
+  }
+  return value > 1000 ? 0 : value;
+}
+
+// The weight of one Accept element.
 int weight(std::string_view parameters) {
   for (const std::string_view parameter : split(parameters, ';')) {
     const std::string_view trimmed = trim(parameter);
-    if (trimmed.size() < 3 || ascii_lower(trimmed[0]) != 'q' || trimmed[1] != '=') continue;
-    double value = 0;
-    const std::string_view digits = trimmed.substr(2);
-    if (std::from_chars(digits.data(), digits.data() + digits.size(), value).ec != std::errc()) return 0;
-    return value < 0 ? 0 : value > 1 ? 1000 : static_cast<int>(value * 1000);
+    if (trimmed.size() < 2 || ascii_lower(trimmed[0]) != 'q' || trimmed[1] != '=') continue;
+    return qvalue(trimmed.substr(2));
   }
   return 1000;
 }

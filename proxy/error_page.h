@@ -15,11 +15,12 @@ namespace hedge::proxy {
 // A page is never larger, whatever stands in it.
 inline constexpr std::size_t kMostPageBytes = 8192;
 // Hosts that are named to a peer that may know them, at most; a page has room for fewer.
-inline constexpr std::size_t kMostHostsTold = 100;
+inline constexpr std::size_t kMostHostsTold = 50;
 
 struct ErrorReport {
   ProxyError error;
   std::string_view host;      // of the request, as received; may be hostile
+  std::string_view route_host;  // under which the route was made: a wildcard's, above the request's; empty without
   std::string_view worktree;  // empty: a hand-made route, or none
   std::string_view upstream;  // as the route spells it; empty without a route
   std::string_view request_id;

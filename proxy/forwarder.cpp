@@ -1,5 +1,6 @@
 #include "proxy/forwarder.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/text.h"
@@ -371,6 +372,7 @@ Task<void> Forwarding::answer(ProxyError error) {
   report.request_id = request_id_;
   if (route_ != nullptr) {
     report.worktree = route_->worktree;
+    report.route_host = route_->host;
     upstream = router::to_string(route_->upstream);
     // Where the connection led, if there was one: the container's name and address.
     if (lease_) upstream += " (" + lease_.upstream().description + ")";
@@ -379,10 +381,12 @@ Task<void> Forwarding::answer(ProxyError error) {
   }
   if (report.error.reason == ProxyReason::stack_starting) report.retry_after_seconds = 2;
   if (report.error.reason == ProxyReason::route_unknown && may_list_hosts()) {
-    const auto& routes = table_->routes();
-    for (std::size_t i = 0; i < routes.size() && i < kMostHostsTold; ++i)
-      report.known_hosts.push_back(routes[i].host);
-    report.known_hosts_total = routes.size();
+    table_->for_each([&report](const router::Route& route) {
+      report.known_hosts.push_back(route.host);
+      return report.known_hosts.size() < kMostHostsTold;
+    });
+    std::sort(report.known_hosts.begin(), report.known_hosts.end());
+    report.known_hosts_total = table_->size();
     report.port = authority_->port.value_or(0);
   }
   static_cast<void>(co_await answer_with_error(exchange_, state_, report));

@@ -74,9 +74,11 @@ Task<void> Forwarding::tunnel() {
   }
   meter_.tunnel_opened();
   const OpenTunnel open(worker_.mutable_stats().tunnels_open);
-  const TunnelEnd client_end{client.stream, client.early};
-  const TunnelEnd upstream_end{&call_->stream(), call_->leftover()};
-  const TunnelResult moved = co_await run_tunnel(client_end, upstream_end, worker_.buffers());
+  state_.forget_heads();
+  TunnelEnd client_end{client.stream, client.early, [this] { exchange_.drop_received(); }};
+  TunnelEnd upstream_end{&call_->stream(), call_->leftover(), [this] { call_->drop_leftover(); }};
+  const TunnelResult moved =
+      co_await run_tunnel(std::move(client_end), std::move(upstream_end), worker_.buffers());
   state_.record.bytes_in = moved.from_client;
   state_.record.bytes_out = moved.from_upstream;
 }

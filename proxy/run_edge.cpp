@@ -164,7 +164,7 @@ Result<std::optional<Takeover>> begin_takeover(const RunEdgeOptions& options, bo
 Result<std::unique_ptr<ControlThread>> make_control(ControlOptions options,
                                                     std::optional<Takeover>& takeover) {
   if (!takeover) return ControlThread::create(std::move(options));
-  EdgeClaim claim = takeover->take_claim(options.state_directory);
+  EdgeClaim claim = takeover->take_claim(options.state_directory, options.control_socket);
   return ControlThread::create(std::move(options), std::move(claim), takeover->take_control());
 }
 

@@ -1,5 +1,7 @@
 #include "proxy/upgrade_tunnel.h"
 
+#include <utility>
+
 #include "base/task_group.h"
 
 namespace hedge::proxy {
@@ -12,6 +14,7 @@ Task<bool> copy(TunnelEnd from, ByteStream& to, BufferPool& buffers, std::uint64
     bytes += sent.bytes;
     if (!sent.ok()) co_return false;
   }
+  if (from.early_sent) from.early_sent();
   for (;;) {
     const IoResult waited = co_await from.stream->readable();
     if (!waited.ok()) co_return false;
@@ -32,9 +35,10 @@ Task<bool> copy(TunnelEnd from, ByteStream& to, BufferPool& buffers, std::uint64
 
 // An error in one direction leaves no use for the other.
 Task<void> copy_or_cancel(TunnelEnd from, ByteStream* to, BufferPool& buffers, std::uint64_t& bytes) {
-  const bool clean = co_await copy(from, *to, buffers, bytes);
+  ByteStream* const sender = from.stream;
+  const bool clean = co_await copy(std::move(from), *to, buffers, bytes);
   if (clean) co_return;
-  from.stream->cancel();
+  sender->cancel();
   to->cancel();
 }
 
@@ -42,11 +46,13 @@ Task<void> copy_or_cancel(TunnelEnd from, ByteStream* to, BufferPool& buffers, s
 
 Task<TunnelResult> run_tunnel(TunnelEnd client, TunnelEnd upstream, BufferPool& buffers) {
   TunnelResult result;
-  client.stream->clear_deadline();
-  upstream.stream->clear_deadline();
+  ByteStream* const to_client = client.stream;
+  ByteStream* const to_upstream = upstream.stream;
+  to_client->clear_deadline();
+  to_upstream->clear_deadline();
   TaskGroup other_direction;
-  other_direction.spawn(copy_or_cancel(client, upstream.stream, buffers, result.from_client));
-  co_await copy_or_cancel(upstream, client.stream, buffers, result.from_upstream);
+  other_direction.spawn(copy_or_cancel(std::move(client), to_upstream, buffers, result.from_client));
+  co_await copy_or_cancel(std::move(upstream), to_client, buffers, result.from_upstream);
   co_await other_direction.join();
   co_return result;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,15 @@ struct UnreadableRoute {
 struct LoadedRoutes {
   std::vector<Route> routes;
   std::vector<UnreadableRoute> unreadable;
+  std::int64_t mark = 0;  // for load_changes()
+};
+
+// What the hosts that were changed are now.
+struct ChangedRoutes {
+  std::vector<Route> put;
+  std::vector<std::string> removed;         // no longer there, or not readable
+  std::vector<UnreadableRoute> unreadable;  // the reasons of those
+  std::int64_t mark = 0;                    // for the next time
 };
 
 class RouteStore {
@@ -27,6 +37,12 @@ class RouteStore {
   virtual ~RouteStore() = default;
 
   virtual Result<LoadedRoutes> load_all() = 0;
+
+  // What has changed since `mark` was told, by whomever; a change made meanwhile may be told twice and is never
+  // missed. Absent: the store no longer knows, or does not keep account; load_all() tells.
+  virtual Result<std::optional<ChangedRoutes>> load_changes(std::int64_t /*mark*/) {
+    return std::optional<ChangedRoutes>();
+  }
 
   // Adds or replaces the route of `route.host`.
   // Errors: conflict `route_conflict`, if the host belongs to another worktree (or to a hand-made route while

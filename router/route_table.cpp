@@ -1,9 +1,12 @@
 #include "router/route_table.h"
 
-#include <array>
-#include <bit>
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 #include "base/text.h"
+#include "router/route_shard.h"
 
 namespace hedge::router {
 namespace {
@@ -11,66 +14,58 @@ namespace {
 constexpr std::size_t kLongestHost = 253;
 constexpr std::size_t kMostLabels = 127;
 
-// FNV-1a from the last byte to the first, so that hashing a host also gives the hash of each parent on the
-// way. Table keys come from the machine's owner, not from clients: no secret seed is needed.
-constexpr std::uint64_t kHashStart = 14695981039346656037ULL;
-constexpr std::uint64_t hash_step(std::uint64_t hash, char c) {
-  return (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-}
-// FNV's low bits are its weakest.
-constexpr std::uint32_t fold(std::uint64_t hash) {
-  return static_cast<std::uint32_t>(hash ^ (hash >> 32));
-}
-
-std::uint32_t hash_of(std::string_view host) {
-  std::uint64_t hash = kHashStart;
-  for (auto c = host.rbegin(); c != host.rend(); ++c) hash = hash_step(hash, *c);
-  return fold(hash);
-}
-
 }  // namespace
 
-RouteTable::Index::Index(std::size_t count) {
-  // At most half full: a miss ends after one or two probes.
-  if (count > 0) slots_.resize(std::bit_ceil(count * 2));
-}
-
-void RouteTable::Index::insert(std::uint32_t hash, std::uint32_t position, const std::vector<Route>& routes) {
-  const std::size_t mask = slots_.size() - 1;
-  for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
-    Slot& slot = slots_[at];
-    if (slot.position != kEmpty && (slot.hash != hash || routes[slot.position].host != routes[position].host))
-      continue;
-    slot = Slot{hash, position};
+void RouteTable::set_shard(std::size_t number, std::vector<Route> routes) {
+  std::shared_ptr<const RouteShard>& shard = shards_[number];
+  if (shard != nullptr) {
+    size_ -= shard->routes().size();
+    wildcards_ -= shard->wildcards();
+  }
+  if (routes.empty()) {
+    shard = nullptr;
     return;
   }
-}
-
-const Route* RouteTable::Index::find(std::uint32_t hash, std::string_view host,
-                                     const std::vector<Route>& routes) const {
-  if (slots_.empty()) return nullptr;
-  const std::size_t mask = slots_.size() - 1;
-  for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
-    const Slot& slot = slots_[at];
-    if (slot.position == kEmpty) return nullptr;
-    if (slot.hash == hash && routes[slot.position].host == host) return &routes[slot.position];
-  }
+  shard = std::make_shared<const RouteShard>(std::move(routes));
+  size_ += shard->routes().size();
+  wildcards_ += shard->wildcards();
 }
 
 std::shared_ptr<const RouteTable> RouteTable::build(std::vector<Route> routes) {
-  return std::shared_ptr<const RouteTable>(new RouteTable(std::move(routes)));
+  std::array<std::size_t, kShards> counts{};
+  for (const Route& route : routes) ++counts[hash_of_host(route.host) >> kShardShift];
+  std::vector<std::vector<Route>> parts(kShards);
+  for (std::size_t i = 0; i < kShards; ++i) parts[i].reserve(counts[i]);
+  for (Route& route : routes) parts[hash_of_host(route.host) >> kShardShift].push_back(std::move(route));
+  routes = {};
+  const std::shared_ptr<RouteTable> table(new RouteTable());
+  for (std::size_t i = 0; i < kShards; ++i) {
+    if (!parts[i].empty()) table->set_shard(i, std::move(parts[i]));
+  }
+  return table;
 }
 
-RouteTable::RouteTable(std::vector<Route> routes) : routes_(std::move(routes)) {
-  std::size_t wildcards = 0;
-  for (const Route& route : routes_) wildcards += route.match == HostMatch::exact_and_below ? 1 : 0;
-  exact_ = Index(routes_.size() - wildcards);
-  wildcard_ = Index(wildcards);
-  for (std::uint32_t i = 0; i < routes_.size(); ++i) {
-    const Route& route = routes_[i];
-    Index& index = route.match == HostMatch::exact ? exact_ : wildcard_;
-    index.insert(hash_of(route.host), i, routes_);
+std::shared_ptr<const RouteTable> RouteTable::with(const RouteChanges& changes) const {
+  std::unordered_set<std::string_view> touched;
+  std::unordered_map<std::size_t, std::vector<Route>> parts;  // by shard; with what is new
+  for (const Route& route : changes.put) {
+    touched.insert(route.host);
+    parts[hash_of_host(route.host) >> kShardShift].push_back(route);
   }
+  for (const std::string& host : changes.removed) {
+    touched.insert(host);
+    parts.try_emplace(hash_of_host(host) >> kShardShift);
+  }
+  const std::shared_ptr<RouteTable> table(new RouteTable(*this));
+  for (auto& [number, routes] : parts) {
+    if (shards_[number] != nullptr) {
+      for (const Route& route : shards_[number]->routes()) {
+        if (!touched.contains(route.host)) routes.push_back(route);
+      }
+    }
+    table->set_shard(number, std::move(routes));
+  }
+  return table;
 }
 
 const Route* RouteTable::find(std::string_view host) const {
@@ -78,8 +73,19 @@ const Route* RouteTable::find(std::string_view host) const {
   std::array<char, kLongestHost> lower;  // NOLINT: only the first host.size() bytes are read
   for (std::size_t i = 0; i < host.size(); ++i) lower[i] = ascii_lower(host[i]);
   const std::string_view name(lower.data(), host.size());
-  if (const Route* found = exact_.find(hash_of(name), name, routes_)) return found;
-  return wildcard_.empty() ? nullptr : find_wildcard(name);
+  const std::uint32_t hash = hash_of_host(name);
+  if (const RouteShard* shard = shards_[hash >> kShardShift].get()) {
+    if (const Route* found = shard->find_exact(hash, name)) return found;
+  }
+  return wildcards_ == 0 ? nullptr : find_wildcard(name);
+}
+
+const Route* RouteTable::find_made_for(std::string_view host) const {
+  const std::uint32_t hash = hash_of_host(host);
+  const RouteShard* shard = shards_[hash >> kShardShift].get();
+  if (shard == nullptr) return nullptr;
+  const Route* exact = shard->find_exact(hash, host);
+  return exact != nullptr ? exact : shard->find_wildcard(hash, host);
 }
 
 const Route* RouteTable::find_wildcard(std::string_view lower_host) const {
@@ -89,19 +95,48 @@ const Route* RouteTable::find_wildcard(std::string_view lower_host) const {
   };
   std::array<Suffix, kMostLabels + 1> suffixes;  // NOLINT: the first `count` are set below
   std::size_t count = 0;
-  std::uint64_t hash = kHashStart;
+  std::uint64_t hash = kHostHashStart;
   for (std::size_t i = lower_host.size(); i-- > 0;) {
-    if (lower_host[i] == '.' && count < kMostLabels) suffixes[count++] = Suffix{i + 1, fold(hash)};
-    hash = hash_step(hash, lower_host[i]);
+    if (lower_host[i] == '.' && count < kMostLabels) suffixes[count++] = Suffix{i + 1, fold_host_hash(hash)};
+    hash = host_hash_step(hash, lower_host[i]);
   }
-  suffixes[count++] = Suffix{0, fold(hash)};
+  suffixes[count++] = Suffix{0, fold_host_hash(hash)};
   // The longest suffix was found last.
   while (count-- > 0) {
     const Suffix& suffix = suffixes[count];
-    if (const Route* found = wildcard_.find(suffix.hash, lower_host.substr(suffix.start), routes_))
-      return found;
+    const RouteShard* shard = shards_[suffix.hash >> kShardShift].get();
+    if (shard == nullptr) continue;
+    if (const Route* found = shard->find_wildcard(suffix.hash, lower_host.substr(suffix.start))) return found;
   }
   return nullptr;
+}
+
+void RouteTable::for_each(const std::function<bool(const Route&)>& visit) const {
+  for (const std::shared_ptr<const RouteShard>& shard : shards_) {
+    if (shard == nullptr) continue;
+    for (const Route& route : shard->routes()) {
+      if (!visit(route)) return;
+    }
+  }
+}
+
+void RouteTable::for_each_not_shared_with(const RouteTable& other,
+                                          const std::function<void(const Route&)>& visit) const {
+  for (std::size_t i = 0; i < kShards; ++i) {
+    if (shards_[i] == nullptr || shards_[i] == other.shards_[i]) continue;
+    for (const Route& route : shards_[i]->routes()) visit(route);
+  }
+}
+
+std::vector<const Route*> routes_by_host(const RouteTable& table) {
+  std::vector<const Route*> out;
+  out.reserve(table.size());
+  table.for_each([&out](const Route& route) {
+    out.push_back(&route);
+    return true;
+  });
+  std::sort(out.begin(), out.end(), [](const Route* a, const Route* b) { return a->host < b->host; });
+  return out;
 }
 
 }  // namespace hedge::router

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,8 +33,8 @@ class RouteWatcher {
   // Takes effect with the next load().
   void set_static_routes(std::vector<Route> routes);
 
-  // Reads the store. One that cannot be read leaves the routes read before (at the start: none) and the
-  // static ones.
+  // Reads the store; of one that keeps account of its changes, only what has changed since the last time. One
+  // that cannot be read leaves the routes read before (at the start: none) and the static ones.
   RouteSnapshot load();
 
   // Absent: nothing has changed since the last load. A store that could not be read is tried again.
@@ -44,15 +45,31 @@ class RouteWatcher {
   bool is_static(std::string_view host) const;
 
  private:
+  using Table = std::shared_ptr<const RouteTable>;
+  using WarningsByHost = std::map<std::string, std::string>;
+
   std::optional<Error> read_store();
-  RouteSnapshot merge(const std::optional<Error>& failure) const;
+  // False: everything must be read.
+  Result<bool> read_changes();
+  Result<void> read_all();
+  void apply(const ChangedRoutes& changes);
+  // Puts the static routes over the stored ones.
+  void merge();
+  // Tells whether a static route hides it, and warns.
+  bool is_hidden(const Route& stored);
+  RouteSnapshot snapshot(const std::optional<Error>& failure) const;
 
   OpenStore open_store_;
-  std::shared_ptr<const RouteTable> static_routes_;
+  Table static_routes_;
   std::unique_ptr<RouteStore> store_;
-  LoadedRoutes stored_;            // the last that could be read
-  std::int64_t seen_version_ = 0;  // the store's version before it was read
-  std::string last_failure_;       // so that a lasting failure is published once
+  // Of what could be read last; the two share what they can.
+  Table stored_ = RouteTable::build({});
+  Table merged_;
+  WarningsByHost unreadable_;
+  WarningsByHost hidden_;
+  std::optional<std::int64_t> mark_;  // up to which the store's changes are in stored_; absent: nothing is
+  std::int64_t seen_version_ = 0;     // the store's version before it was read
+  std::string last_failure_;          // so that a lasting failure is published once
 };
 
 }  // namespace hedge::router

@@ -8,7 +8,7 @@
 namespace hedge::router {
 namespace {
 
-constexpr std::int64_t kSchemaVersion = 1;
+constexpr std::int64_t kSchemaVersion = 2;
 
 constexpr std::string_view kSchema = R"(
 CREATE TABLE IF NOT EXISTS routes (
@@ -19,8 +19,29 @@ CREATE TABLE IF NOT EXISTS routes (
   worktree TEXT NOT NULL,
   state    TEXT NOT NULL
 ) WITHOUT ROWID;
-PRAGMA user_version = 1;
+-- Hosts in the order in which they were changed, so that an edge with 100,000 routes reads one when one has
+-- changed. Triggers, so that no writer can forget it. The last few thousand are enough: an edge that is further
+-- behind reads everything.
+CREATE TABLE IF NOT EXISTS route_changes (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  host   TEXT NOT NULL
+);
+CREATE TRIGGER IF NOT EXISTS route_put AFTER INSERT ON routes BEGIN
+  INSERT INTO route_changes (host) VALUES (new.host);
+END;
+CREATE TRIGGER IF NOT EXISTS route_changed AFTER UPDATE ON routes BEGIN
+  INSERT INTO route_changes (host) VALUES (new.host);
+  INSERT INTO route_changes (host) SELECT old.host WHERE old.host <> new.host;
+END;
+CREATE TRIGGER IF NOT EXISTS route_removed AFTER DELETE ON routes BEGIN
+  INSERT INTO route_changes (host) VALUES (old.host);
+END;
+CREATE TRIGGER IF NOT EXISTS route_change_forgotten AFTER INSERT ON route_changes WHEN new.number % 1024 = 0 BEGIN
+  DELETE FROM route_changes WHERE number <= new.number - 4096;
+END;
+PRAGMA user_version = 2;
 )";
+constexpr std::string_view kColumns = "SELECT host, wildcard, upstream, protocol, worktree, state FROM routes ";
 
 // Gives a database's failure the identifier that people look up.
 Error store_error(Error error, const std::filesystem::path& path) {
@@ -110,10 +131,15 @@ Result<std::unique_ptr<SqliteRouteStore>> SqliteRouteStore::open(const std::file
 }
 
 Result<LoadedRoutes> SqliteRouteStore::load_all() {
-  auto rows = database_.prepare(
-      "SELECT host, wildcard, upstream, protocol, worktree, state FROM routes ORDER BY host");
-  if (!rows) return store_error(std::move(rows).error(), path_);
   LoadedRoutes loaded;
+  // Before the routes: what changes meanwhile is then told again.
+  if (!is_newer_) {
+    auto span = find_span();
+    if (!span) return store_error(std::move(span).error(), path_);
+    loaded.mark = span->last;
+  }
+  auto rows = database_.prepare(std::string(kColumns) + "ORDER BY host");
+  if (!rows) return store_error(std::move(rows).error(), path_);
   while (true) {
     auto row = rows->step();
     if (!row) return store_error(std::move(row).error(), path_);
@@ -125,6 +151,51 @@ Result<LoadedRoutes> SqliteRouteStore::load_all() {
       loaded.unreadable.push_back({printable(rows->text(0)), std::move(route).error()});
     }
   }
+}
+
+Result<SqliteRouteStore::ChangeSpan> SqliteRouteStore::find_span() {
+  auto row = database_.prepare("SELECT min(number), max(number) FROM route_changes");
+  if (!row) return row.error();
+  if (auto found = row->step(); !found) return found.error();
+  return ChangeSpan{row->number(0), row->number(1)};
+}
+
+Result<std::optional<ChangedRoutes>> SqliteRouteStore::load_changes(std::int64_t mark) {
+  if (is_newer_) return std::optional<ChangedRoutes>();
+  auto span = find_span();
+  if (!span) return store_error(std::move(span).error(), path_);
+  const bool is_known = mark == span->last || (mark < span->last && mark >= span->first - 1);
+  if (!is_known) return std::optional<ChangedRoutes>();
+  ChangedRoutes changed;
+  changed.mark = span->last;
+  auto hosts = database_.prepare("SELECT DISTINCT host FROM route_changes WHERE number > ?1 AND number <= ?2");
+  if (!hosts) return store_error(std::move(hosts).error(), path_);
+  hosts->bind(1, mark).bind(2, span->last);
+  while (true) {
+    auto more = hosts->step();
+    if (!more) return store_error(std::move(more).error(), path_);
+    if (!*more) return std::optional(std::move(changed));
+    if (auto read = read_changed(hosts->text(0), changed); !read)
+      return store_error(std::move(read).error(), path_);
+  }
+}
+
+Result<void> SqliteRouteStore::read_changed(const std::string& host, ChangedRoutes& changed) {
+  auto row = database_.prepare(std::string(kColumns) + "WHERE host = ?1");
+  if (!row) return row.error();
+  auto found = row->bind(1, host).step();
+  if (!found) return found.error();
+  if (*found) {
+    auto route = read_route(*row);
+    if (route) {
+      changed.put.push_back(std::move(*route));
+      return {};
+    }
+    changed.unreadable.push_back({printable(host), std::move(route).error()});
+  }
+  auto canonical = canonical_host(host);
+  changed.removed.push_back(canonical ? std::move(*canonical) : host);
+  return {};
 }
 
 Result<void> SqliteRouteStore::require_writable() const {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include <sys/types.h>
 
@@ -25,6 +26,7 @@ class SqliteRouteStore final : public RouteStore {
       const std::filesystem::path& path, std::chrono::milliseconds busy_limit = std::chrono::seconds(5));
 
   Result<LoadedRoutes> load_all() override;
+  Result<std::optional<ChangedRoutes>> load_changes(std::int64_t mark) override;
   Result<void> put(const Route& route) override;
   Result<bool> remove(std::string_view host, std::string_view worktree) override;
   Result<int> set_state(std::string_view worktree, RouteState state) override;
@@ -41,6 +43,13 @@ class SqliteRouteStore final : public RouteStore {
                    bool is_newer);
   static std::optional<FileIdentity> identify(const std::filesystem::path& path);
   Result<void> require_writable() const;
+  // Numbers of the changes that are still known; zeros if there are none.
+  struct ChangeSpan {
+    std::int64_t first = 0;
+    std::int64_t last = 0;
+  };
+  Result<ChangeSpan> find_span();
+  Result<void> read_changed(const std::string& host, ChangedRoutes& changed);
   Result<std::optional<std::string>> find_owner(std::string_view host);
 
   std::filesystem::path path_;

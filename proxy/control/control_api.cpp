@@ -106,7 +106,7 @@ json status_of(const ControlActions& actions) {
           {"uptime_seconds", actions.uptime().count()},
           {"workers", facts.workers},
           {"connections", facts.connections},
-          {"routes", actions.table().routes().size()},
+          {"routes", actions.table().size()},
           {"listeners", listeners_of(facts)},
           {"warnings", actions.warnings()}};
 }
@@ -144,19 +144,15 @@ json described(const router::Route& route, const ControlActions& actions) {
 
 ApiAnswer get_routes(const ControlActions& actions) {
   json list = json::array();
-  for (const router::Route& route : actions.table().routes()) list.push_back(described(route, actions));
+  for (const router::Route* route : router::routes_by_host(actions.table()))
+    list.push_back(described(*route, actions));
   return ok({{"routes", std::move(list)}});
-}
-
-const router::Route* find_exactly(const ControlActions& actions, std::string_view host) {
-  const router::Route* found = actions.table().find(host);
-  return found != nullptr && found->host == host ? found : nullptr;
 }
 
 ApiAnswer get_route(const Target& target, const ControlActions& actions) {
   const auto host = router::canonical_host(target.host);
   if (!host) return api_problem(host.error());
-  const router::Route* route = find_exactly(actions, *host);
+  const router::Route* route = actions.table().find_made_for(*host);
   if (route == nullptr) return api_problem(404, "route_unknown", "there is no route for " + *host);
   return ok(described(*route, actions));
 }
@@ -214,7 +210,7 @@ ApiAnswer delete_route(const Target& target, ControlActions& actions) {
 
 ApiAnswer post_refresh(ControlActions& actions) {
   actions.refresh();
-  return ok({{"routes", actions.table().routes().size()}, {"warnings", actions.warnings()}});
+  return ok({{"routes", actions.table().size()}, {"warnings", actions.warnings()}});
 }
 
 struct Endpoint {

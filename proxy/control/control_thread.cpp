@@ -176,7 +176,7 @@ class ControlThread::Impl final : public ControlActions {
   ControlMetrics control_metrics() const override {
     ControlMetrics out;
     out.uptime = uptime();
-    out.routes = snapshot_.table->routes().size();
+    out.routes = snapshot_.table->size();
     if (options_.access_log != nullptr) out.access_log_dropped = options_.access_log->dropped();
     out.reloads = reloads_;
     out.reloads_failed = reloads_failed_;

@@ -1,5 +1,7 @@
 #include "proxy/control/route_changes.h"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "router/route_json.h"
@@ -18,17 +20,18 @@ class HostList {
       is_complete_ = false;
   }
   bool is_complete() const { return is_complete_; }
-  const json& names() const { return names_; }
+  // For people, so in order.
+  json sorted() const {
+    json out = names_;
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+  bool empty() const { return names_.empty(); }
 
  private:
   json names_ = json::array();
   bool is_complete_ = true;
 };
-
-const router::Route* find_exactly(const router::RouteTable& table, const std::string& host) {
-  const router::Route* found = table.find(host);
-  return found != nullptr && found->host == host ? found : nullptr;
-}
 
 bool is_same(const router::Route& a, const router::Route& b) {
   return a.match == b.match && a.protocol == b.protocol && a.state == b.state && a.worktree == b.worktree &&
@@ -41,21 +44,21 @@ std::string describe_changes(const router::RouteTable& before, const router::Rou
   HostList added;
   HostList changed;
   HostList removed;
-  for (const router::Route& route : after.routes()) {
-    const router::Route* old = find_exactly(before, route.host);
+  after.for_each_not_shared_with(before, [&](const router::Route& route) {
+    const router::Route* old = before.find_made_for(route.host);
     if (old == nullptr)
       added.add(route.host);
     else if (!is_same(*old, route))
       changed.add(route.host);
-  }
-  for (const router::Route& route : before.routes()) {
-    if (find_exactly(after, route.host) == nullptr) removed.add(route.host);
-  }
-  if (added.names().empty() && changed.names().empty() && removed.names().empty()) return {};
-  const json told = {{"routes", after.routes().size()},
-                     {"added", added.names()},
-                     {"changed", changed.names()},
-                     {"removed", removed.names()},
+  });
+  before.for_each_not_shared_with(after, [&](const router::Route& route) {
+    if (after.find_made_for(route.host) == nullptr) removed.add(route.host);
+  });
+  if (added.empty() && changed.empty() && removed.empty()) return {};
+  const json told = {{"routes", after.size()},
+                     {"added", added.sorted()},
+                     {"changed", changed.sorted()},
+                     {"removed", removed.sorted()},
                      {"complete", added.is_complete() && changed.is_complete() && removed.is_complete()}};
   return told.dump(-1, ' ', false, json::error_handler_t::replace);
 }

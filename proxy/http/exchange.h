@@ -56,6 +56,9 @@ class Exchange {
   virtual std::optional<ProxyError> check_upgrade(const ResponseHead& head) const = 0;
   // Sends the 101 and hands the connection over. The exchange sends nothing afterwards.
   virtual Task<UpgradedClient> upgrade(const ResponseHead& head) = 0;
+  // After upgrade(): nobody needs the early bytes any more, nor anything that refers to the request's text. A
+  // tunnel may be silent for days.
+  virtual void drop_received() {}
 
   // The upstream's stream, cancelled as soon as the client is gone; null when it is given back.
   virtual void set_upstream(ByteStream* upstream) = 0;

@@ -36,6 +36,7 @@ class Http1Client final : public UpstreamCall {
   bool was_refused() const override { return false; }
   ByteStream& stream() override { return stream_; }
   std::string_view leftover() const override { return input_.text(); }
+  void drop_leftover() override { input_.drop(); }
   bool reusable(const ResponseHead& response) const override;
 
  private:

@@ -41,6 +41,7 @@ class Http1Exchange final : public Exchange {
   void abort() override;
   std::optional<ProxyError> check_upgrade(const ResponseHead& /*head*/) const override { return {}; }
   Task<UpgradedClient> upgrade(const ResponseHead& head) override;
+  void drop_received() override { connection_.input.drop(); }
   void finish_early() override;
   void set_upstream(ByteStream* upstream) override { watch_.set_upstream(upstream); }
   bool client_gone() const override { return watch_.gone() || unreachable_; }

@@ -53,6 +53,11 @@ void InputBuffer::begin_message() {
   }
 }
 
+void InputBuffer::drop() noexcept {
+  release();
+  late_ = {};
+}
+
 void InputBuffer::release() noexcept {
   block_.release();
   large_.reset();

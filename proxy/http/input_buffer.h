@@ -36,6 +36,8 @@ class InputBuffer {
   // The message before is over and views into it end: unread bytes move to the front, and without any the
   // memory is given back.
   void begin_message();
+  // Nobody needs what is unread: the memory is given back.
+  void drop() noexcept;
   bool has_more_for_next_message() const noexcept { return !empty() || !late_.empty(); }
 
  private:

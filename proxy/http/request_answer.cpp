@@ -15,12 +15,14 @@ Task<void> answer_request(Exchange& exchange, RequestState& state, const AnswerC
   state.record.target = request.target;
   state.record.scheme = exchange.peer().tls ? "https" : "http";
   state.record.peer = exchange.peer().peer_ip;
-  const std::uint16_t https_port = context.worker.settings().https_port;
-  if (context.wants_https && request.upgrade.empty() && https_port != 0) {
+  if (context.wants_https && request.upgrade.empty()) {
     const auto authority = router::parse_authority(request.authority);
     if (authority) {
       state.record.host = authority->host;
-      static_cast<void>(co_await answer_with_https_redirect(exchange, state, authority->host, https_port));
+      // These bytes came in where TLS is spoken: the port that led the client here, which may be published under
+      // another number than the one that is listened on.
+      const std::uint16_t port = authority->port.value_or(exchange.peer().local_port);
+      static_cast<void>(co_await answer_with_https_redirect(exchange, state, authority->host, port));
       count_unrouted(context.worker.traffic(), state.record, context.start);
       co_return;
     }

@@ -49,6 +49,17 @@ void RequestState::clear() {
   record.clear();
 }
 
+void RequestState::forget_heads() {
+  ScratchTexts kept;
+  for (std::string_view* text : {&record.host, &record.method, &record.target, &record.request_id})
+    *text = kept.emplace_back(*text);
+  texts = std::move(kept);
+  request = RequestHead();
+  response = ResponseHead();
+  upstream_text = std::string();
+  client_text = std::string();
+}
+
 RequestStates::RequestStates() {
   const std::string seed = random_bytes(16);
   std::memcpy(&id_high_, seed.data(), 8);

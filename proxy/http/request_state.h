@@ -28,6 +28,9 @@ struct RequestState {
   std::array<char, 32> fresh_request_id{};
 
   void clear();
+  // Both heads are done with, but the record is not: it keeps its texts itself, and the heads' memory is given
+  // back. For a tunnel, which may be silent for days.
+  void forget_heads();
 };
 
 // One a worker; outlives its leases.

@@ -37,6 +37,8 @@ class UpstreamCall {
   virtual ByteStream& stream() = 0;
   // Bytes behind the last head or body: of a tunnel the first, of anything else a fault.
   virtual std::string_view leftover() const = 0;
+  // Nobody needs them any more.
+  virtual void drop_leftover() {}
   // The whole response was read and the connection can carry another request.
   virtual bool reusable(const ResponseHead& response) const = 0;
 };

@@ -30,12 +30,13 @@ void WorkerTraffic::forget_absent(const router::RouteTable& table) {
   }
   if (missing.empty()) return;
   // Perhaps under another host. One pass for all of them: the table may be large, and clients wait meanwhile.
-  for (const router::Route& route : table.routes()) {
+  table.for_each([&missing](const router::Route& route) {
     const auto found = missing.find(route.worktree);
-    if (found == missing.end()) continue;
+    if (found == missing.end()) return true;
     found->second->host = route.host;
     missing.erase(found);
-  }
+    return !missing.empty();
+  });
   const std::lock_guard lock(mutex_);
   for (const auto& [worktree, entry] : missing) entries_.erase(entries_.find(worktree));
 }

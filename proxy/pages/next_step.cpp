@@ -38,7 +38,7 @@ NextStep step_for_reason(const ErrorReport& report) {
     case ProxyReason::upstream_unresolved:
       if (owned)
         return {"hedge up " + worktree, "if the worktree is gone, hedge gc removes what is left of it"};
-      return {is_plain_word(report.host) ? "hedge route rm " + std::string(report.host) : "", ""};
+      return {is_plain_word(report.route_host) ? "hedge route rm " + std::string(report.route_host) : "", ""};
     case ProxyReason::upstream_refused:
     case ProxyReason::upstream_closed:
     case ProxyReason::upstream_bad_response:
@@ -59,11 +59,8 @@ NextStep next_step(const ErrorReport& report) {
   const bool is_stack = report.error.reason == ProxyReason::container_stopped ||
                         report.error.reason == ProxyReason::upstream_unresolved;
   if (is_command(fix)) {
-    if (step.command.empty() || !is_stack || report.worktree.empty()) {
-      step.command = fix;
-    } else if (step.advice.empty()) {
-      step.advice = "for this container alone: " + fix;
-    }
+    // A worktree's containers are the manager's: nobody is told to start one behind its back.
+    if (!is_stack || report.worktree.empty()) step.command = fix;
   } else if (!fix.empty()) {
     step.advice = fix;
   }

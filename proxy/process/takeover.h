@@ -35,8 +35,8 @@ class Takeover {
 
   ControlSocket take_control() { return std::move(*control_); }
   // The right to be the edge of this state directory.
-  EdgeClaim take_claim(std::filesystem::path state) {
-    return EdgeClaim::adopt(std::move(state), std::move(claim_lock_));
+  EdgeClaim take_claim(std::filesystem::path state, std::filesystem::path control_socket) {
+    return EdgeClaim::adopt(std::move(state), std::move(control_socket), std::move(claim_lock_));
   }
   std::vector<BoundAddress> take_addresses() { return std::move(addresses_); }
 

@@ -154,6 +154,12 @@ TEST(TlsPort, PlainRequestsAreSentToHttpsAndUpgradesAreServed) {
   EXPECT_EQ(status_of(answer), 307);
   EXPECT_EQ(field_of(answer, "Location"),
             "https://alpha.dev.localhost:" + std::to_string(edge.tls_port()) + "//x?y=1");
+  // Published under another port than the one that is listened on: the client's own port leads back here.
+  for (const std::string port : {":443", ":9443", ":80"}) {
+    const std::string published = get(edge.tls_port(), kAlpha + port, "/x");
+    EXPECT_EQ(field_of(published, "Location"),
+              "https://alpha.dev.localhost" + (port == ":443" ? "" : port) + "/x");
+  }
   PeerConnection client = PeerConnection::to(edge.tls_port());
   client.send("GET / HTTP/1.1\r\nHost: alpha.dev.localhost\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n");
   EXPECT_EQ(status_of(client.read_head()), 101);

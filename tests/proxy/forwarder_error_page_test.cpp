@@ -18,7 +18,10 @@ TEST(AcceptFields, PreferHtmlOnlyWhenTheySaySo) {
     EXPECT_TRUE(prefers_html(accept)) << accept;
   for (const std::string accept :
        {"", "*/*", "application/json", "text/*", "text/html;q=0", "application/json, text/html;q=0.9",
-        "application/problem+json, text/html;q=0.5", "text/html;q=nonsense"})
+        "application/problem+json, text/html;q=0.5", "text/html;q=nonsense", "text/html;q=nan",
+        "text/html;q=inf", "text/html;q=1e0", "text/html;q=2", "text/html;q=1.001", "text/html;q=0.0001",
+        "text/html;q=0.", "text/html;q=+1", "text/html;q=-1", "text/html;q=.5", "text/html;q=",
+        "application/json;q=0.501, text/html;q=0.5"})
     EXPECT_FALSE(prefers_html(accept)) << accept;
 }
 
@@ -176,9 +179,24 @@ TEST(NextSteps, StartAWorktreesWholeStackRatherThanOneContainer) {
   ErrorReport report = report_of(ProxyReason::container_stopped);
   report.error.fix = "docker start wt-alpha-app";
   EXPECT_EQ(next_step(report).command, "hedge up alpha");
-  EXPECT_EQ(next_step(report).advice, "for this container alone: docker start wt-alpha-app");
+  EXPECT_EQ(next_step(report).advice, "");
   report.worktree = {};
   EXPECT_EQ(next_step(report).command, "docker start wt-alpha-app");
+}
+
+TEST(NextSteps, LookForTheContainerOfAWorktreeWithTheWorktreesOwnVerbs) {
+  ErrorReport report = report_of(ProxyReason::upstream_unresolved);
+  report.error.fix = "docker ps --all";
+  EXPECT_EQ(next_step(report).command, "hedge up alpha");
+  EXPECT_EQ(next_step(report).advice, "if the worktree is gone, hedge gc removes what is left of it");
+}
+
+TEST(NextSteps, RemoveTheRouteThatWasMadeAndNotTheNameThatWasAskedFor) {
+  ErrorReport report = report_of(ProxyReason::upstream_unresolved);
+  report.worktree = {};
+  report.host = "x.y.wild.dev.localhost";
+  report.route_host = "wild.dev.localhost";
+  EXPECT_EQ(next_step(report).command, "hedge route rm wild.dev.localhost");
 }
 
 // What is shown is pasted into a shell.
@@ -188,7 +206,7 @@ TEST(NextSteps, NeverPutIntoACommandWhatAShellWouldTakeApart) {
     for (int i = 0; i <= static_cast<int>(ProxyReason::internal); ++i) {
       ErrorReport report = report_of(reason_at(i));
       report.worktree = hostile;
-      report.host = hostile;
+      report.host = report.route_host = hostile;
       EXPECT_EQ(next_step(report).command.find(hostile), std::string::npos) << next_step(report).command;
       report.worktree = {};
       EXPECT_EQ(next_step(report).command.find(hostile), std::string::npos) << next_step(report).command;

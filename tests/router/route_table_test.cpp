@@ -71,7 +71,7 @@ TEST(RouteTable, AnEmptyTableAnswersNothing) {
   const auto table = RouteTable::build({});
   EXPECT_EQ(table->find("localhost"), nullptr);
   EXPECT_EQ(table->find(""), nullptr);
-  EXPECT_TRUE(table->routes().empty());
+  EXPECT_EQ(table->size(), 0U);
 }
 
 TEST(RouteTable, OfTwoRoutesWithOneHostTheLaterWins) {
@@ -117,6 +117,56 @@ TEST(RouteTable, FindsEachOf100000RoutesAndNoOther) {
     ASSERT_EQ(below != nullptr, i % 2 == 1) << host;
     ASSERT_EQ(table->find("no" + host), nullptr) << host;
   }
+}
+
+TEST(RouteTable, AFollowingTableHasTheChangesAndTheOneBeforeStaysAsItWas) {
+  const auto before = RouteTable::build({route("a", 1), wildcard("b", 2), route("c", 3), wildcard("c", 4)});
+  const auto after = before->with({{route("a", 5), route("b", 6), wildcard("d", 7)}, {"c", "never-there"}});
+  const std::vector<Lookup> cases = {{"a", 5}, {"b", 6}, {"x.b", 0}, {"c", 0}, {"x.c", 0}, {"x.d", 7}};
+  for (const Lookup& row : cases) EXPECT_EQ(port_of(*after, row.host), row.port) << row.host;
+  EXPECT_EQ(after->size(), 3U);
+  const std::vector<Lookup> old = {{"a", 1}, {"x.b", 2}, {"c", 3}, {"x.c", 4}, {"x.d", 0}};
+  for (const Lookup& row : old) EXPECT_EQ(port_of(*before, row.host), row.port) << row.host;
+  EXPECT_EQ(before->size(), 4U);
+  const auto emptied = after->with({{}, {"a", "b", "d"}});
+  EXPECT_EQ(emptied->size(), 0U);
+  EXPECT_EQ(port_of(*emptied, "x.d"), 0);
+}
+
+TEST(RouteTable, KnowsForWhichHostARouteWasMade) {
+  const auto table = RouteTable::build({route("a", 1), wildcard("b", 2)});
+  ASSERT_NE(table->find_made_for("a"), nullptr);
+  ASSERT_NE(table->find_made_for("b"), nullptr);
+  EXPECT_EQ(table->find_made_for("x.b"), nullptr) << "served, but made for its parent";
+}
+
+TEST(RouteTable, ListsItsRoutesByHost) {
+  const auto table = RouteTable::build({route("c", 1), wildcard("a", 2), route("b", 3)});
+  std::string order;
+  for (const Route* one : routes_by_host(*table)) order += one->host;
+  EXPECT_EQ(order, "abc");
+}
+
+std::vector<Route> many_routes(int count) {
+  std::vector<Route> routes;
+  for (int i = 0; i < count; ++i) routes.push_back(route("wt-" + std::to_string(i) + ".shop.localhost", 1));
+  return routes;
+}
+
+// Of 100,000 routes one change copies those of its shard, and a comparison looks at no others.
+TEST(RouteTable, AChangeAmong100000RoutesTouchesFew) {
+  const auto before = RouteTable::build(many_routes(100000));
+  const auto after = before->with({{route("new.shop.localhost", 2)}, {}});
+  EXPECT_EQ(after->size(), 100001U);
+  EXPECT_EQ(after->find("wt-77.shop.localhost")->host, "wt-77.shop.localhost");
+  int touched = 0;
+  bool is_new_there = false;
+  after->for_each_not_shared_with(*before, [&](const Route& one) {
+    ++touched;
+    is_new_there = is_new_there || one.host == "new.shop.localhost";
+  });
+  EXPECT_TRUE(is_new_there);
+  EXPECT_LT(touched, 400) << "about a hundred of 100,000";
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "router/route_watcher.h"
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -25,6 +27,7 @@ struct StoreState {
   bool was_replaced = false;
   int opened = 0;
   int loaded = 0;
+  std::optional<ChangedRoutes> changes;  // absent: no account is kept
 };
 
 class FakeStore final : public RouteStore {
@@ -34,6 +37,10 @@ class FakeStore final : public RouteStore {
     ++state_.loaded;
     if (state_.fails_to_load) return Error(ErrorKind::corrupt, "page 3 is damaged");
     return state_.contents;
+  }
+  Result<std::optional<ChangedRoutes>> load_changes(std::int64_t mark) override {
+    if (!state_.changes || mark == state_.changes->mark) return state_.changes;
+    return std::exchange(state_.changes, ChangedRoutes{{}, {}, {}, state_.changes->mark});
   }
   Result<void> put(const Route&) override { return {}; }
   Result<bool> remove(std::string_view, std::string_view) override { return false; }
@@ -166,6 +173,56 @@ TEST_F(RouteWatcherTest, AReplacedStoreIsOpenedAgain) {
   ASSERT_TRUE(changed);
   EXPECT_EQ(port_of(*changed, "a"), 1);
   EXPECT_EQ(state_.opened, 2);
+}
+
+TEST_F(RouteWatcherTest, OfAChangeOnlyWhatChangedIsRead) {
+  state_.contents.routes = {route("a", 1), route("b", 2)};
+  RouteWatcher watcher(opener(), {});
+  watcher.load();
+  state_.changes = ChangedRoutes{{route("a", 3), route("c", 4)}, {"b"}, {}, 7};
+  const RouteSnapshot snapshot = watcher.load();
+  EXPECT_EQ(port_of(snapshot, "a"), 3);
+  EXPECT_EQ(port_of(snapshot, "b"), 0);
+  EXPECT_EQ(port_of(snapshot, "c"), 4);
+  EXPECT_EQ(state_.loaded, 1);
+  EXPECT_EQ(watcher.load().table, snapshot.table) << "nothing more has changed";
+}
+
+TEST_F(RouteWatcherTest, AStaticRouteHidesAlsoWhatChangesBehindIt) {
+  state_.contents.routes = {route("a", 1)};
+  RouteWatcher watcher(opener(), {route("fixed", 9)});
+  watcher.load();
+  state_.changes = ChangedRoutes{{route("fixed", 3, "shop/a"), route("b", 4)}, {"a"}, {}, 7};
+  const RouteSnapshot hidden = watcher.load();
+  EXPECT_EQ(port_of(hidden, "fixed"), 9);
+  EXPECT_EQ(port_of(hidden, "b"), 4);
+  EXPECT_EQ(port_of(hidden, "a"), 0);
+  ASSERT_EQ(hidden.warnings.size(), 1U);
+  EXPECT_NE(hidden.warnings[0].find("shop/a"), std::string::npos);
+  watcher.set_static_routes({});
+  const RouteSnapshot shown = watcher.load();
+  EXPECT_EQ(port_of(shown, "fixed"), 3);
+  EXPECT_TRUE(shown.warnings.empty());
+  watcher.set_static_routes({route("fixed", 8)});
+  state_.changes = ChangedRoutes{{}, {"fixed"}, {}, 8};
+  const RouteSnapshot gone = watcher.load();
+  EXPECT_EQ(port_of(gone, "fixed"), 8) << "what goes is the stored one";
+  EXPECT_TRUE(gone.warnings.empty());
+}
+
+TEST_F(RouteWatcherTest, ARecordThatBecomesUnreadableCostsItsRouteAndOneThatIsMendedComesBack) {
+  state_.contents.routes = {route("a", 1)};
+  RouteWatcher watcher(opener(), {});
+  watcher.load();
+  state_.changes = ChangedRoutes{{}, {"a"}, {{"a", Error(ErrorKind::invalid_input, "makes no sense")}}, 7};
+  const RouteSnapshot broken = watcher.load();
+  EXPECT_EQ(port_of(broken, "a"), 0);
+  ASSERT_EQ(broken.warnings.size(), 1U);
+  EXPECT_NE(broken.warnings[0].find("makes no sense"), std::string::npos);
+  state_.changes = ChangedRoutes{{route("a", 2)}, {}, {}, 8};
+  const RouteSnapshot mended = watcher.load();
+  EXPECT_EQ(port_of(mended, "a"), 2);
+  EXPECT_TRUE(mended.warnings.empty());
 }
 
 TEST_F(RouteWatcherTest, NewStaticRoutesTakeEffectWithTheNextLoad) {

@@ -177,7 +177,7 @@ TEST_F(SqliteRouteStoreTest, ALabelThatIsNotUtf8CostsItsRouteWhenItIsLoaded) {
 
 TEST_F(SqliteRouteStoreTest, ANewerFileIsReadAndNotWritten) {
   ASSERT_TRUE(open()->put(route("a", "")));
-  run_sql("ALTER TABLE routes ADD COLUMN weight INTEGER; PRAGMA user_version = 2");
+  run_sql("ALTER TABLE routes ADD COLUMN weight INTEGER; PRAGMA user_version = 3");
   const auto store = open();
   EXPECT_EQ(hosts(*store), Hosts{"a"});
   EXPECT_EQ(store->put(route("b", "")).error().id(), "state_newer");

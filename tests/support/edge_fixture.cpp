@@ -48,9 +48,6 @@ EdgeFixture::EdgeFixture(std::vector<router::Route> routes, EdgeOptions options)
   plan.tls.emplace();
   if (options.tls) plan.tls->push_back(config::SocketAddress{"127.0.0.1", 0});
   proxy::BoundAddresses bound = require(proxy::open_listening_sockets(plan), "listen");
-  for (const proxy::BoundAddress& address : bound.addresses) {
-    if (address.kind == proxy::ListenerKind::tls) options.settings.https_port = address.address.port;
-  }
   proxy::WorkerShared shared;
   shared.tls = tls_.get();
   shared.service = service_.get();

@@ -132,8 +132,10 @@ TEST_F(ControlApiTest, ARouteCanBePutReadListedAndDeleted) {
 
   const json list = json::parse(call("GET", "/v1/routes").body).at("routes");
   ASSERT_EQ(list.size(), 2U);
-  EXPECT_EQ(list[0].at("host"), "fixed.localhost");
-  EXPECT_EQ(list[0].at("static"), true);
+  EXPECT_EQ(list[0].at("host"), "alpha.localhost") << "ordered by host";
+  EXPECT_EQ(list[0].at("static"), false);
+  EXPECT_EQ(list[1].at("host"), "fixed.localhost");
+  EXPECT_EQ(list[1].at("static"), true);
 
   const ApiAnswer removed = call("DELETE", "/v1/routes/alpha.localhost?worktree=shop%2Falpha");
   EXPECT_EQ(removed.status, 204U);

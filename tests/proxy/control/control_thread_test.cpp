@@ -65,7 +65,7 @@ TEST_F(ControlThreadTest, E01_AnUnreadableStoreStopsNothing) {
 TEST_F(ControlThreadTest, TheStatusWarnsOfWhatIsWrongWithThePublishedRoutes) {
   options_.static_routes = {route("fixed.localhost")};
   options_.more_warnings = [](const router::RouteTable& table) {
-    return std::vector<std::string>{"no TLS for " + table.routes().front().host};
+    return std::vector<std::string>{"no TLS for " + router::routes_by_host(table).front()->host};
   };
   start();
   EXPECT_EQ(client().fetch_status()->warnings, (std::vector<std::string>{"no TLS for fixed.localhost"}));
