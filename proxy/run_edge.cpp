@@ -38,6 +38,13 @@ void raise_descriptor_limit() {
   if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) log::debug("the limit of open files stays as it is");
 }
 
+// The intermediate's key and the tickets' keys are in this process's memory.
+void forbid_core_dump() {
+  constexpr rlimit kNone{0, 0};
+  if (::setrlimit(RLIMIT_CORE, &kNone) != 0)
+    log::warning("a crash of this process may write its keys to disk");
+}
+
 // Each connection of a client may need one to an upstream, and the control socket, the log and the state need
 // a few: whoever is connected is served, also when more want to be.
 std::uint64_t most_connections() {
@@ -194,6 +201,7 @@ Result<void> begin_serving(ControlThread& control, EdgeServer& server, std::opti
 
 Result<void> run_edge(RunEdgeOptions options, const Clock& clock) {
   raise_descriptor_limit();
+  forbid_core_dump();
   const ServiceManager manager(options.environment);
   Result<std::optional<Takeover>> takeover = begin_takeover(options);
   if (!takeover) return std::move(takeover).error();
