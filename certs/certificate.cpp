@@ -15,8 +15,7 @@ BioPtr reader(std::string_view pem) {
   return BioPtr(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
 }
 
-std::string name_entry(const X509& certificate, int nid) {
-  const X509_NAME* name = X509_get_subject_name(&certificate);
+std::string name_entry(const X509_NAME* name, int nid) {
   const int at = X509_NAME_get_index_by_NID(name, nid, -1);
   if (at < 0) return {};
   const ASN1_STRING* value = X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, at));
@@ -69,11 +68,15 @@ std::string fingerprint(const X509& certificate) {
 }
 
 std::string common_name(const X509& certificate) {
-  return name_entry(certificate, NID_commonName);
+  return name_entry(X509_get_subject_name(&certificate), NID_commonName);
 }
 
 std::string organizational_unit(const X509& certificate) {
-  return name_entry(certificate, NID_organizationalUnitName);
+  return name_entry(X509_get_subject_name(&certificate), NID_organizationalUnitName);
+}
+
+std::string issuer_unit(const X509& certificate) {
+  return name_entry(X509_get_issuer_name(&certificate), NID_organizationalUnitName);
 }
 
 WallTime not_before(const X509& certificate) {

@@ -22,6 +22,7 @@ Result<std::string> certificate_pem(const X509& certificate);
 std::string fingerprint(const X509& certificate);
 std::string common_name(const X509& certificate);
 std::string organizational_unit(const X509& certificate);
+std::string issuer_unit(const X509& certificate);  // the issuer's organizational unit
 WallTime not_before(const X509& certificate);
 WallTime not_after(const X509& certificate);
 

@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/digest.h"
@@ -42,11 +43,21 @@ Error unreadable(Error cause) {
   return cause;
 }
 
+// Root's, after a run by root that did not come through sudo.
+Error with_owner(Error cause, const fs::path& directory) {
+  struct stat info {};
+  const bool is_foreign = ::stat(directory.c_str(), &info) == 0 && info.st_uid != ::geteuid();
+  if (cause.kind() != ErrorKind::permission || !is_foreign) return cause;
+  return std::move(cause).with_hint("run sudo chown -R " + std::to_string(::geteuid()) + " " +
+                                    directory.string());
+}
+
 // A file of a CA that is there: its absence means damage, not "no CA yet".
 Result<std::string> read_part(const fs::path& file) {
   auto content = read_file(file, kMaxFile);
   if (content) return content;
-  if (content.error().kind() != ErrorKind::not_found) return unreadable(std::move(content).error());
+  if (content.error().kind() != ErrorKind::not_found)
+    return with_owner(unreadable(std::move(content).error()), file.parent_path());
   if (path_exists(file.parent_path())) return invalid(file, "is missing");
   return missing(file.parent_path());
 }
@@ -130,20 +141,6 @@ Result<void> publish_directory(const fs::path& from, const fs::path& to) {
   return {};
 }
 
-// The directory appears complete, in one rename: killed at any point, there is a whole CA or none.
-Result<void> create_authority(const AuthorityLocation& location, const std::vector<std::string>& suffixes,
-                              WallTime now) {
-  const fs::path parent = location.directory.parent_path();
-  remove_stale_staging(parent);
-  AuthorityLocation staging;
-  staging.directory = parent / (std::string(kStagingPrefix) + to_hex(random_bytes(6)));
-  auto done = write_new_authority(staging, suffixes, installation_id(location.directory), now);
-  if (done) done = publish_directory(staging.directory, location.directory);
-  if (!done) [[maybe_unused]]
-    const auto removed = remove_tree(staging.directory);
-  return done;
-}
-
 bool needs_renewal(const Authority& authority, WallTime now) {
   const WallTime ends = not_after(*authority.intermediate.certificate);
   // Near the root's own end a new intermediate would not live longer than this one.
@@ -155,7 +152,9 @@ Result<EnsuredAuthority> ensure_under_lock(const AuthorityLocation& location,
   auto found = load_authority(location, now);
   AuthorityChange change = AuthorityChange::none;
   if (!found && found.error().kind() == ErrorKind::not_found) {
-    if (auto created = create_authority(location, suffixes, now); !created) return created.error();
+    const std::string installation = installation_id(location.directory);
+    if (auto created = make_authority_at(location, installation, suffixes, now); !created)
+      return created.error();
     change = AuthorityChange::created;
   } else if (!found) {
     return found.error();
@@ -209,6 +208,8 @@ Result<Issuer> load_issuer(const fs::path& ca_directory) {
   if (!is_authority(**certificate)) return invalid(file, "holds a certificate that may not sign");
   Issuer issuer{std::move(*certificate), std::move(*key), {}};
   issuer.fingerprint = fingerprint(*issuer.certificate);
+  // Fills the lazily computed extension cache before leaves of several threads share it.
+  X509_check_purpose(issuer.certificate.get(), -1, 0);
   return issuer;
 }
 
@@ -219,8 +220,7 @@ Result<Authority> load_authority(const AuthorityLocation& location, WallTime now
     return Error(ErrorKind::unavailable,
                  "Hedge's own CA \"" + common_name(**root) + "\" ended at " + format_utc(not_after(**root)))
         .with_id("ca_expired")
-        .with_hint("move " + location.directory.string() +
-                   " aside, then run hedge ca init and hedge ca trust");
+        .with_hint("run hedge ca rotate");
   }
   auto issuer = load_issuer(location.directory);
   if (!issuer) return issuer.error();
@@ -228,6 +228,19 @@ Result<Authority> load_authority(const AuthorityLocation& location, WallTime now
     return invalid(location.intermediate(), "is not signed by root.crt");
   }
   return Authority{std::move(*root), std::move(*issuer)};
+}
+
+Result<void> make_authority_at(const AuthorityLocation& location, const std::string& installation,
+                               const std::vector<std::string>& suffixes, WallTime now) {
+  const fs::path parent = location.directory.parent_path();
+  remove_stale_staging(parent);
+  AuthorityLocation staging;
+  staging.directory = parent / (std::string(kStagingPrefix) + to_hex(random_bytes(6)));
+  auto done = write_new_authority(staging, suffixes, installation, now);
+  if (done) done = publish_directory(staging.directory, location.directory);
+  if (!done) [[maybe_unused]]
+    const auto removed = remove_tree(staging.directory);
+  return done;
 }
 
 Result<EnsuredAuthority> ensure_authority(const AuthorityLocation& location,

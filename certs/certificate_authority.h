@@ -59,4 +59,10 @@ Result<X509Ptr> load_root(const AuthorityLocation& location);
 Result<EnsuredAuthority> ensure_authority(const AuthorityLocation& location,
                                           const std::vector<std::string>& suffixes, const Clock& clock);
 
+// A new CA at `location`, which must not be there; its roots carry the tag `installation`. The directory appears
+// complete, in one rename: killed at any point, there is a whole CA or none. Requires: the lock is held.
+// Errors: no_space `disk_full`, permission `state_unreadable`, io.
+Result<void> make_authority_at(const AuthorityLocation& location, const std::string& installation,
+                               const std::vector<std::string>& suffixes, WallTime now);
+
 }  // namespace hedge::certs

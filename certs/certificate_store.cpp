@@ -40,7 +40,8 @@ Result<Shared> mint(const LeafNames& names, const Issuer& issuer, WallTime now) 
   made->key = std::move(leaf->key);
   made->issuer_fingerprint = issuer.fingerprint;
   made->chain.reset(sk_X509_new_null());
-  X509Ptr issuer_certificate(X509_dup(issuer.certificate.get()));
+  // All leaves share the one of their issuer; the count of its owners is atomic.
+  X509Ptr issuer_certificate(X509_up_ref(issuer.certificate.get()) == 1 ? issuer.certificate.get() : nullptr);
   if (!made->chain || !issuer_certificate || sk_X509_push(made->chain.get(), issuer_certificate.get()) <= 0) {
     return openssl_error("keep the certificate chain");
   }

@@ -13,7 +13,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr auto kCommandLimit = std::chrono::seconds(60);
+// The update starts hundreds of processes; on a busy machine that takes its time.
+constexpr auto kCommandLimit = std::chrono::seconds(180);
 constexpr std::size_t kMaxBundle = 16UL << 20;
 
 std::string prefix_of(std::string_view installation) {
@@ -23,15 +24,6 @@ std::string prefix_of(std::string_view installation) {
 std::vector<X509Ptr> certificates_in(const fs::path& file) {
   const auto content = read_file(file, kMaxBundle);
   return content ? parse_certificates(*content) : std::vector<X509Ptr>();
-}
-
-std::string issuer_unit(const X509& certificate) {
-  const X509_NAME* name = X509_get_issuer_name(&certificate);
-  const int at = X509_NAME_get_index_by_NID(name, NID_organizationalUnitName, -1);
-  if (at < 0) return {};
-  const ASN1_STRING* value = X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, at));
-  return {reinterpret_cast<const char*>(ASN1_STRING_get0_data(value)),
-          static_cast<std::size_t>(ASN1_STRING_length(value))};
 }
 
 std::vector<fs::path> files_in(const fs::path& directory) {
@@ -48,24 +40,7 @@ bool may_write(const fs::path& directory) {
   return ::access(directory.c_str(), W_OK) == 0;
 }
 
-std::string manual_line(const std::vector<std::vector<std::string>>& commands) {
-  std::string line;
-  for (const auto& command : commands) {
-    if (!line.empty()) line += " && ";
-    line += "sudo " + shell_line(command);
-  }
-  return line;
-}
-
 }  // namespace
-
-std::optional<SystemStoreLayout> find_system_store_layout() {
-  SystemStoreLayout debian{"/usr/local/share/ca-certificates",
-                           "/etc/ssl/certs/ca-certificates.crt",
-                           {"/usr/sbin/update-ca-certificates"}};
-  if (::access(debian.update_command.front().c_str(), X_OK) != 0) return std::nullopt;
-  return debian;
-}
 
 SystemTrustStore::SystemTrustStore(SystemStoreLayout layout, CommandRunner& runner)
     : layout_(std::move(layout)), runner_(runner) {}
@@ -97,109 +72,87 @@ std::vector<fs::path> SystemTrustStore::anchors_of(std::string_view installation
 std::vector<fs::path> SystemTrustStore::misplaced(std::string_view installation) const {
   std::vector<fs::path> found;
   for (const fs::path& file : files_in(layout_.anchors)) {
-    for (const X509Ptr& certificate : certificates_in(file)) {
-      if (issuer_unit(*certificate) == installation && !is_self_issued(*certificate)) found.push_back(file);
-    }
+    if (find_own(certificates_in(file), installation, {}).has_issued) found.push_back(file);
   }
   return found;
 }
 
-bool SystemTrustStore::bundle_has(const TrustedRoot& root, std::string_view installation,
-                                  std::string& found) const {
-  bool ours = false;
-  for (const X509Ptr& certificate : certificates_in(layout_.bundle)) {
-    if (organizational_unit(*certificate) != installation || !is_self_issued(*certificate)) continue;
-    found = fingerprint(*certificate);
-    if (found == root.fingerprint) ours = true;
-  }
-  if (ours) found = root.fingerprint;
-  return ours;
+OwnCertificates SystemTrustStore::own_in_bundle(std::string_view installation,
+                                                std::string_view wanted) const {
+  return find_own(certificates_in(layout_.bundle), installation, wanted);
 }
 
 TrustFinding SystemTrustStore::check(const TrustedRoot& root) {
   TrustFinding result = finding();
-  const bool listed = bundle_has(root, root.installation, result.fingerprint);
-  const auto older = anchors_of(root.installation, anchor_of(root));
+  const OwnCertificates own = own_in_bundle(root.installation, root.fingerprint);
+  describe_own(own, root.fingerprint, result);
   const auto wrong = misplaced(root.installation);
-  result.status = listed ? TrustStatus::trusted : TrustStatus::absent;
-  if (!listed) result.error = "ca_untrusted";
+  const auto older = anchors_of(root.installation, anchor_of(root));
   if (!wrong.empty()) {
     result.detail =
         wrong.front().string() + " holds a leaf or an intermediate, not the root: it makes nothing trusted";
-  } else if (!listed && !result.fingerprint.empty()) {
-    result.detail = "holds an older root of this installation";
-  } else if (!older.empty()) {
+    result.error = "ca_misplaced";
+    result.command = manual_line({{"rm", "-f", wrong.front().string()}, layout_.update_command}, false);
+  } else if (own.has_root && !older.empty()) {
     result.detail = "also holds an older root: " + older.front().string();
   }
   return result;
 }
 
-SystemTrustStore::Commands SystemTrustStore::install_commands(const TrustedRoot& root) const {
-  Commands commands;
-  for (const fs::path& file : anchors_of(root.installation, anchor_of(root)))
-    commands.push_back({"rm", "-f", file.string()});
+StoreCommands SystemTrustStore::install_commands(const TrustedRoot& root) const {
+  StoreCommands commands;
+  if (!root.keeps_older) {
+    for (const fs::path& file : anchors_of(root.installation, anchor_of(root)))
+      commands.push_back({"rm", "-f", file.string()});
+  }
   commands.push_back({"install", "-D", "-m", "0644", root.file.string(), anchor_of(root).string()});
   commands.push_back(layout_.update_command);
   return commands;
 }
 
-SystemTrustStore::Commands SystemTrustStore::remove_commands(std::string_view installation) const {
-  Commands commands;
+StoreCommands SystemTrustStore::remove_commands(std::string_view installation) const {
+  StoreCommands commands;
   for (const fs::path& file : anchors_of(installation, {})) commands.push_back({"rm", "-f", file.string()});
   if (!commands.empty()) commands.push_back(layout_.update_command);
   return commands;
 }
 
-bool SystemTrustStore::change(const Commands& commands, TrustFinding& finding) {
-  const bool direct = ::geteuid() == 0 || may_write(layout_.anchors);
-  for (const auto& argv : commands) {
-    CommandLine command;
-    command.argv = argv;
-    command.limit = kCommandLimit;
-    // -n: sudo must fail rather than ask. A person reads the printed command and decides.
-    if (!direct) command.argv.insert(command.argv.begin(), {"sudo", "-n"});
-    const auto output = runner_.run(command);
-    if (output && output->ok()) continue;
-    finding.status = direct ? TrustStatus::failed : TrustStatus::needs_root;
-    finding.error = direct ? "trust_failed" : "needs_root";
-    finding.detail =
-        output ? tail_of(output->err.empty() ? output->out : output->err, 2) : output.error().to_string();
-    finding.command = manual_line(commands);
-    return false;
-  }
-  return true;
+bool SystemTrustStore::change(const StoreCommands& commands, TrustFinding& finding) {
+  const bool is_direct = ::geteuid() == 0 || may_write(layout_.anchors);
+  return run_change(runner_, {commands, is_direct, kCommandLimit}, finding);
 }
 
 TrustFinding SystemTrustStore::install(const TrustedRoot& root) {
   TrustFinding result = check(root);
-  if (result.status == TrustStatus::trusted && anchors_of(root.installation, anchor_of(root)).empty())
-    return result;
+  const bool is_alone = root.keeps_older || anchors_of(root.installation, anchor_of(root)).empty();
+  if (result.status == TrustStatus::trusted && is_alone) return result;
   result = finding();
-  if (!change(install_commands(root), result)) return result;
-  if (bundle_has(root, root.installation, result.fingerprint)) {
+  const StoreCommands commands = install_commands(root);
+  if (!change(commands, result)) return result;
+  if (own_in_bundle(root.installation, root.fingerprint).has_root) {
     result.status = TrustStatus::installed;
+    result.fingerprint = root.fingerprint;
   } else {
     result.status = TrustStatus::failed;
     result.error = "trust_failed";
     result.detail = layout_.bundle.string() + " does not hold the root although the update succeeded";
-    result.command = manual_line(install_commands(root));
+    result.command = manual_line(commands, false);
   }
   return result;
 }
 
 TrustFinding SystemTrustStore::remove(std::string_view installation) {
   TrustFinding result = finding();
-  const Commands commands = remove_commands(installation);
+  const StoreCommands commands = remove_commands(installation);
   if (!change(commands, result)) return result;
-  const TrustedRoot none;
-  bundle_has(none, installation, result.fingerprint);
-  const bool gone = result.fingerprint.empty();
-  result.status = gone ? TrustStatus::removed : TrustStatus::failed;
+  const OwnCertificates left = own_in_bundle(installation, {});
+  result.status = left.older.empty() ? TrustStatus::removed : TrustStatus::failed;
   if (commands.empty()) result.detail = "held no root of this installation";
-  if (!gone) {
+  if (!left.older.empty()) {
     result.error = "trust_failed";
+    result.fingerprint = left.older.front();
     result.detail = layout_.bundle.string() + " still holds a root of this installation";
-    result.command = manual_line({layout_.update_command});
+    result.command = manual_line({layout_.update_command}, false);
   }
   return result;
 }

@@ -1,23 +1,17 @@
-// The system's own store, as Debian and Ubuntu keep it: curl, Python, Go, git and most libraries read it.
+// The system's own store: curl, Python, Go, git and most libraries read it.
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/subprocess.h"
+#include "certs/certificate_origin.h"
+#include "certs/store_change.h"
+#include "certs/system_store_layout.h"
 #include "certs/trust_store.h"
 
 namespace hedge::certs {
-
-struct SystemStoreLayout {
-  std::filesystem::path anchors;            // one .crt file a root
-  std::filesystem::path bundle;             // what programs read; made from the anchors
-  std::vector<std::string> update_command;  // makes the bundle
-};
-// Absent: this system keeps its store in no way that we know.
-std::optional<SystemStoreLayout> find_system_store_layout();
 
 class SystemTrustStore final : public TrustStore {
  public:
@@ -30,8 +24,6 @@ class SystemTrustStore final : public TrustStore {
   std::vector<std::string> manual_steps(const TrustedRoot& root) const override;
 
  private:
-  using Commands = std::vector<std::vector<std::string>>;
-
   TrustFinding finding() const;
   std::filesystem::path anchor_of(const TrustedRoot& root) const;
   // Anchors of this installation, but for `except`.
@@ -39,12 +31,10 @@ class SystemTrustStore final : public TrustStore {
                                                 const std::filesystem::path& except) const;
   // Anchors that hold a leaf or the intermediate of this installation instead of its root.
   std::vector<std::filesystem::path> misplaced(std::string_view installation) const;
-  bool bundle_has(const TrustedRoot& root, std::string_view installation, std::string& found) const;
-  Commands install_commands(const TrustedRoot& root) const;
-  Commands remove_commands(std::string_view installation) const;
-  // Runs them as we are, or through `sudo -n` where we may not write. Fills status, detail and command on
-  // failure.
-  bool change(const Commands& commands, TrustFinding& finding);
+  OwnCertificates own_in_bundle(std::string_view installation, std::string_view wanted) const;
+  StoreCommands install_commands(const TrustedRoot& root) const;
+  StoreCommands remove_commands(std::string_view installation) const;
+  bool change(const StoreCommands& commands, TrustFinding& finding);
 
   const SystemStoreLayout layout_;
   CommandRunner& runner_;

@@ -23,7 +23,7 @@ enum class TrustStatus {
 std::string_view to_string(TrustStatus status);
 
 struct TrustFinding {
-  std::string store;     // "system", "nss"
+  std::string store;     // "system", "nss", "firefox", "java", "windows", "keychain"
   std::string place;     // the file or directory
   bool required = true;  // the store counts for the exit code
   TrustStatus status = TrustStatus::absent;
@@ -42,6 +42,7 @@ struct TrustedRoot {
   std::string pem;
   std::string fingerprint;
   std::string installation;  // the tag of all roots of this CA directory
+  bool keeps_older = false;  // older roots stay beside it: the edge still signs below one of them
 };
 Result<TrustedRoot> load_trusted_root(const AuthorityLocation& location);
 
@@ -50,7 +51,7 @@ class TrustStore {
  public:
   virtual ~TrustStore() = default;
   virtual TrustFinding check(const TrustedRoot& root) = 0;
-  // Also takes out older roots of the same installation. What it reports as installed was read back.
+  // Also takes out older roots of the same installation, unless it keeps them. What it reports as installed was read back.
   virtual TrustFinding install(const TrustedRoot& root) = 0;
   // Takes out every root of this installation, and nothing else.
   virtual TrustFinding remove(std::string_view installation) = 0;

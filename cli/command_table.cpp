@@ -26,6 +26,7 @@ constexpr auto kTable = std::to_array<CommandEntry>({
     {"", make_supervise_command},
     {"ca", make_ca_export_command},
     {"ca", make_ca_init_command},
+    {"ca", make_ca_rotate_command},
     {"ca", make_ca_status_command},
     {"ca", make_ca_trust_command},
     {"ca", make_ca_untrust_command},

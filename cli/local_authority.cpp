@@ -8,6 +8,7 @@
 #include "certs/authority_profile.h"
 #include "certs/certificate.h"
 #include "certs/server_name.h"
+#include "certs/trust_bundle.h"
 #include "router/edge_settings.h"
 
 namespace hedge::cli {
@@ -61,6 +62,11 @@ Result<certs::Authority> ensure_authority_of(const config::Paths& paths,
                                          certs::authority_suffixes(suffixes), services.clock());
   if (!ensured) return ensured.error();
   say_change(services.output(), ensured->change, ensured->authority);
+  if (ensured->change == certs::AuthorityChange::created) {
+    // What was made for a CA that is gone would be trusted by programs in worktrees.
+    const auto bundle = certs::ensure_trust_bundle(certs::authority_location(paths), certs::public_bundles());
+    if (!bundle) services.output().warn("programs do not trust the new CA yet: " + bundle.error().to_string());
+  }
   return std::move(ensured->authority);
 }
 
@@ -69,7 +75,7 @@ std::vector<Warning> warnings_about(const certs::Authority& authority,
   std::vector<Warning> warnings;
   const WallTime root_ends = certs::not_after(*authority.root);
   if (root_ends - now < certs::kRenewalMargin) {
-    warnings.push_back({"ca_ending", "the root ends at " + format_utc(root_ends), ""});
+    warnings.push_back({"ca_ending", "the root ends at " + format_utc(root_ends), "hedge ca rotate"});
   }
   const WallTime intermediate_ends = certs::not_after(*authority.intermediate.certificate);
   if (intermediate_ends - now < certs::kRenewalMargin && intermediate_ends < root_ends) {
@@ -79,8 +85,9 @@ std::vector<Warning> warnings_about(const certs::Authority& authority,
   const auto permitted = certs::permitted_suffixes(*authority.root);
   for (const std::string& suffix : suffixes) {
     if (certs::is_at_or_below_any(suffix, permitted)) continue;
-    warnings.push_back(
-        {"ca_suffix_missing", "the root may not sign for \"" + suffix + "\", which the settings name", ""});
+    warnings.push_back({"ca_suffix_missing",
+                        "the root may not sign for \"" + suffix + "\", which the settings name",
+                        "hedge ca rotate"});
   }
   return warnings;
 }
@@ -94,9 +101,8 @@ std::vector<Warning> warnings_about_host(const std::string& host, Services& serv
   if (permitted.empty() || certs::is_at_or_below_any(host, permitted)) return {};
   return {{"ca_suffix_missing",
            "no TLS for " + host +
-               ": the CA may not sign for it; add its domain to the settings' suffixes, move " +
-               location->directory.string() + " aside and make a new one with `hedge ca trust`",
-           "hedge explain ca_suffix_missing"}};
+               ": the CA may not sign for it; add its domain to the settings' suffixes, then replace the CA",
+           "hedge ca rotate"}};
 }
 
 nlohmann::json root_to_json(const X509& root, const certs::AuthorityLocation& location) {

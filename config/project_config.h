@@ -110,7 +110,7 @@ struct EnvConfig {
   std::string file = ".env.hedge";
   // [env.variables]: variables to write beside the `HEDGE_*` ones. Placeholders: `{app.name}`, `{app.slug}`, `{app.url}`, `{app.host}`,
   // `{app.branch}`, `{app.id}`, `{app.nonce}`, `{database.url}`, `{database.direct_url}`, `{database.name}`, `{database.test_url}`,
-  // `{database.test_name}`, `{cookies.<kind>}`, `{worktree.path}`, `{ca.root}`, `{ca.bundle}`. A literal brace is doubled.
+  // `{database.test_name}`, `{cookies.<kind>}`, `{worktree.path}`, `{ca.root}`, `{ca.bundle}`, `{ca.java}`. A literal brace is doubled.
   std::vector<std::pair<std::string, Template>> variables;
 };
 

@@ -28,7 +28,7 @@ struct Instruments {
   const worktree::WorktreeLocks& locks;
   router::RouteStore& routes;
   StepNarrator& narrator;
-  // Makes the local certificate authority if there is none. Only create calls it.
+  // Makes the local certificate authority and the files of trust, if they are not there. Only create and up call it.
   std::function<Result<void>()> ensure_authority;
 };
 

@@ -44,6 +44,9 @@ Result<std::vector<ResourceSpec>> steps_to_start(const Subject& subject, const P
 Result<void> start(const Instruments& tools, Subject& subject, const PowerOptions& options, ContractResult& result) {
   auto steps = steps_to_start(subject, options);
   if (!steps) return steps.error();
+  // Containers mount its files. A stack runs without TLS too, so what is wrong with it is only told.
+  if (auto authority = tools.ensure_authority(); !authority)
+    result.warnings.push_back({std::string(id_of(authority.error())), authority.error().to_string()});
   auto outcome = tools.lifecycle.create(subject.record, *steps, worktree::Lifecycle::Extent::part);
   const auto stopped_at = tools.narrator.open_step();
   if (outcome) {

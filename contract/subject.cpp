@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "certs/certificate_authority.h"
+#include "certs/trust_bundle.h"
 #include "contract/public_address.h"
+#include "worktree/env_file.h"
 #include "worktree/stack/engine_probe.h"
 
 namespace hedge::contract {
@@ -29,10 +30,18 @@ Evidence collect_evidence(const Instruments& tools, const config::ProjectConfig&
 
 // What templates may use and only this layer knows: the certificates are the edge's, and so is the port of the URL.
 worktree::Values given_values(const Instruments& tools, const Subject& subject) {
-  const certs::AuthorityLocation authority = certs::authority_location(tools.paths);
-  return {{"app.url", public_url(subject.names.host, load_https_port(tools.paths))},
-          {"ca.root", authority.root_certificate().string()},
-          {"ca.bundle", (authority.directory / "bundle.crt").string()}};
+  const certs::TrustBundle trust =
+      certs::find_trust_bundle(certs::authority_location(tools.paths), certs::public_bundles());
+  // Without public roots a bundle would take them away; what names it still gets ours.
+  const std::string bundle = trust.bundle.empty() ? trust.root.string() : trust.bundle.string();
+  worktree::Values values{{"app.url", public_url(subject.names.host, load_https_port(tools.paths))},
+                          {"ca.root", trust.root.string()},
+                          {"ca.bundle", bundle},
+                          {"ca.java", trust.java.string()},
+                          {std::string(worktree::kTrustDirectory), trust.directory.string()}};
+  for (const auto& [name, value] : certs::trust_variables(trust))
+    values.emplace(std::string(worktree::kTrustPrefix) + name, value);
+  return values;
 }
 
 std::optional<std::string> variable(const Environment& environment, const std::string& name) {

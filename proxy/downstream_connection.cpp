@@ -72,7 +72,8 @@ Task<bool> DownstreamConnection::shake_hands() {
   std::string detail = handshake_detail(reason);  // before anything else asks OpenSSL
   const std::string unpermitted = tls_->unpermitted_name();
   const HandshakeFailure failure =
-      blame_constraints(classify_handshake_failure(done, reason), unpermitted.empty());
+      blame_clock(blame_constraints(classify_handshake_failure(done, reason), unpermitted.empty()),
+                  tls_->has_own_certificate_ended());
   if (failure == HandshakeFailure::name_not_permitted) detail = unpermitted;
   stats.handshakes_failed[static_cast<std::size_t>(failure)].add();
   worker_.handshake_log().failed(failure, socket_->identity().peer_ip, detail);

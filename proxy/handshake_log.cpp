@@ -1,5 +1,7 @@
 #include "proxy/handshake_log.h"
 
+#include <algorithm>
+
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
@@ -29,8 +31,9 @@ HandshakeFailure classify_handshake_failure(const IoResult& result, unsigned lon
     case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
     case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
       return HandshakeFailure::unknown_authority;
-    case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
     case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
+      return HandshakeFailure::certificate_ended;
+    case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
     case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
     case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
       return HandshakeFailure::bad_certificate;
@@ -61,6 +64,8 @@ std::string_view label_of(HandshakeFailure failure) {
   // In the order of the enum.
   static constexpr std::array<std::string_view, kHandshakeFailures> kLabels = {"unknown_authority",
                                                                                "bad_certificate",
+                                                                               "certificate_ended",
+                                                                               "client_clock",
                                                                                "unknown_name",
                                                                                "no_certificate_made",
                                                                                "name_not_permitted",
@@ -77,6 +82,12 @@ HandshakeFailure blame_constraints(HandshakeFailure failure, bool is_name_permit
   const bool is_refusal =
       failure == HandshakeFailure::unknown_authority || failure == HandshakeFailure::bad_certificate;
   return is_refusal && !is_name_permitted ? HandshakeFailure::name_not_permitted : failure;
+}
+
+HandshakeFailure blame_clock(HandshakeFailure failure, bool has_certificate_ended) {
+  return failure == HandshakeFailure::certificate_ended && !has_certificate_ended
+             ? HandshakeFailure::client_clock
+             : failure;
 }
 
 std::string handshake_detail(unsigned long openssl_error) {
@@ -98,13 +109,19 @@ std::string_view describe(HandshakeFailure failure) {
              "it";
     case HandshakeFailure::bad_certificate:
       return "the client refuses the certificate";
+    case HandshakeFailure::certificate_ended:
+      return "our own certificate has ended; `hedge ca status` says which, and `hedge ca rotate` replaces "
+             "the CA";
+    case HandshakeFailure::client_clock:
+      return "the client calls the certificate expired, which it is not: one of the two clocks is wrong";
     case HandshakeFailure::unknown_name:
       return "no certificate for this name: no route has it, and it is below none of the suffixes";
     case HandshakeFailure::no_certificate_made:
       return "no certificate could be made; `hedge ca init` makes the CA, or says what is wrong with it";
     case HandshakeFailure::name_not_permitted:
-      return "this CA may not sign for the name; add its domain to the settings' suffixes, move the CA's "
-             "directory aside and make a new one with `hedge ca trust`";
+      return "this CA may not sign for the name; add its domain to the settings' suffixes, then replace the "
+             "CA "
+             "with `hedge ca rotate`";
     case HandshakeFailure::no_certificate:
       return "no certificate or cipher that the client can use";
     case HandshakeFailure::no_common_version:
@@ -121,6 +138,18 @@ std::string_view describe(HandshakeFailure failure) {
   return "the handshake failed";
 }
 
+std::string_view describe_again(HandshakeFailure failure) {
+  return failure == HandshakeFailure::unknown_authority ? "the client still does not trust this CA"
+                                                        : describe(failure);
+}
+
+bool HandshakeLog::has_hint(const std::string& peer) {
+  if (std::find(hinted_.begin(), hinted_.end(), peer) != hinted_.end()) return true;
+  hinted_[next_hint_] = peer;
+  next_hint_ = (next_hint_ + 1) % hinted_.size();
+  return false;
+}
+
 void HandshakeLog::failed(HandshakeFailure failure, const std::string& peer, const std::string& detail,
                           std::chrono::steady_clock::time_point now) {
   Kind& kind = kinds_[static_cast<std::size_t>(failure)];
@@ -132,11 +161,13 @@ void HandshakeLog::failed(HandshakeFailure failure, const std::string& peer, con
       kind.kept_back == 0 ? "" : " (and " + std::to_string(kind.kept_back) + " like it before)";
   kind = Kind{now, 0, true};
   ++lines_;
+  const bool is_repeated = failure == HandshakeFailure::unknown_authority && has_hint(peer);
+  const std::string_view what = is_repeated ? describe_again(failure) : describe(failure);
   const std::string reason = detail.empty() ? "" : " [" + printable(detail) + "]";
   if (is_expected(failure)) {
-    log::debug("TLS handshake with {}: {}{}{}", peer, describe(failure), reason, more);
+    log::debug("TLS handshake with {}: {}{}{}", peer, what, reason, more);
   } else {
-    log::warning("TLS handshake with {}: {}{}{}", peer, describe(failure), reason, more);
+    log::warning("TLS handshake with {}: {}{}{}", peer, what, reason, more);
   }
 }
 

@@ -47,6 +47,13 @@ class HangUpsHeld {
   sigset_t signals_{};
 };
 
+// The intermediate's key and the tickets' keys are in this process's memory.
+void forbid_core_dump() {
+  constexpr rlimit kNone{0, 0};
+  if (::setrlimit(RLIMIT_CORE, &kNone) != 0)
+    log::warning("a crash of this process may write its keys to disk");
+}
+
 Result<std::unique_ptr<AccessLog>> open_access_log(const RunEdgeOptions& options) {
   const config::EdgeConfig& edge = options.settings.edge;
   if (edge.access_log_off) return std::unique_ptr<AccessLog>();
@@ -210,6 +217,7 @@ Result<void> run_edge(RunEdgeOptions options, const Clock& clock) {
   if (!activated) return std::move(activated).error();
   const bool is_activated = !activated->empty();
   raise_descriptor_limit();
+  forbid_core_dump();
   const ServiceManager manager(options.environment);
   Result<std::optional<Takeover>> takeover = begin_takeover(options, is_activated);
   if (!takeover) return std::move(takeover).error();

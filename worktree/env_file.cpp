@@ -1,5 +1,6 @@
 #include "worktree/env_file.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -166,7 +167,15 @@ Result<PlannedVariables> plan_variables(const PlanInput& input, const Values& va
                              {"HEDGE_SLUG", value("app.slug")}, {"HEDGE_NONCE", record.nonce},
                              {"HEDGE_URL", value("app.url")},   {"HEDGE_HOST", input.names.host}};
   if (format_variable("HEDGE_BRANCH", record.branch)) variables.emplace_back("HEDGE_BRANCH", record.branch);
-  for (const auto& [name, text] : input.config.env.variables) {
+  const auto& own = input.config.env.variables;
+  for (const auto& [key, text] : input.observed.given) {
+    if (!key.starts_with(kTrustPrefix)) continue;
+    const std::string name = key.substr(kTrustPrefix.size());
+    const bool is_set = std::any_of(own.begin(), own.end(), [&name](const auto& one) { return one.first == name; });
+    // A path that the format cannot hold is left out, as the branch's name is.
+    if (!is_set && format_variable(name, text.literals())) variables.emplace_back(name, text);
+  }
+  for (const auto& [name, text] : own) {
     auto expanded = expand_template(text, values);
     if (!expanded) return std::move(expanded).error().with_context("env.variables." + name);
     // A secret needs no quoting, so whether the format can hold the value depends on the rest alone.

@@ -12,7 +12,13 @@ namespace hedge::worktree {
 
 inline constexpr std::string_view kEnvKind = "env";
 
-// The variables of a worktree: HEDGE_APP, _ID, _SLUG, _BRANCH, _NONCE, _URL, _HOST, then [env.variables].
+// What the caller gives about the local CA, among the values: "trust.<VARIABLE>" for each variable with which programs
+// trust it, and the directory that these name, which containers mount.
+inline constexpr std::string_view kTrustPrefix = "trust.";
+inline constexpr std::string_view kTrustDirectory = "ca.directory";
+
+// The variables of a worktree: HEDGE_APP, _ID, _SLUG, _BRANCH, _NONCE, _URL, _HOST, then those with which programs
+// trust the local CA, but for what [env.variables] sets itself, then [env.variables].
 // HEDGE_BRANCH is left out if the format cannot hold the branch's name. Errors: invalid_input
 // `template_unknown`, `env_value_invalid`.
 using PlannedVariables = std::vector<std::pair<std::string, ValueText>>;

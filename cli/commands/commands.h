@@ -27,6 +27,7 @@ std::unique_ptr<Command> make_verify_command();
 // Groups.
 std::unique_ptr<Command> make_ca_export_command();
 std::unique_ptr<Command> make_ca_init_command();
+std::unique_ptr<Command> make_ca_rotate_command();
 std::unique_ptr<Command> make_ca_status_command();
 std::unique_ptr<Command> make_ca_trust_command();
 std::unique_ptr<Command> make_ca_untrust_command();

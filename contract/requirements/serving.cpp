@@ -107,7 +107,7 @@ CheckOutcome check_trust(const CheckContext& context) {
   const auto root = certs::load_trusted_root(certs::authority_location(context.tools.paths));
   if (!root) return CheckOutcome::unknown(root.error());
   for (const auto& store :
-       certs::find_trust_stores(context.tools.environment, certs::StoreSelection::system, context.tools.runner)) {
+       certs::find_trust_stores(context.tools.environment, certs::StoreKind::system, context.tools.runner)) {
     const certs::TrustFinding finding = store->check(*root);
     if (certs::is_right(finding)) continue;
     std::string text = "the " + finding.store + " store does not trust the root";

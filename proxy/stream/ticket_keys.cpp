@@ -41,7 +41,7 @@ bool TicketKeys::make(Key& key) {
 
 Result<void> TicketKeys::attach(SSL_CTX* context) {
   if (!make(current_) || !make(previous_)) return certs::openssl_error("make session ticket keys");
-  rotated_ = std::chrono::steady_clock::now();
+  rotated_ = now_();
   SSL_CTX_set_timeout(context, static_cast<long>(period_.count()));
   if (SSL_CTX_set_ex_data(context, context_slot(), this) != 1 ||
       SSL_CTX_set_tlsext_ticket_key_evp_cb(context, &on_ticket) != 1) {
@@ -51,7 +51,7 @@ Result<void> TicketKeys::attach(SSL_CTX* context) {
 }
 
 bool TicketKeys::rotate_if_due() {
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = now_();
   if (now - rotated_ < period_) return true;
   previous_ = current_;
   rotated_ = now;

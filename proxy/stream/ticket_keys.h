@@ -13,8 +13,11 @@ namespace hedge::proxy {
 
 class TicketKeys {
  public:
-  // A ticket can be used for one to two periods.
-  explicit TicketKeys(std::chrono::seconds period = std::chrono::hours(12)) : period_(period) {}
+  using Now = std::chrono::steady_clock::time_point (*)();
+  // A key is used for one period and understood for another one; a ticket older than a period is refused.
+  explicit TicketKeys(std::chrono::seconds period = std::chrono::hours(12),
+                      Now now = &std::chrono::steady_clock::now)
+      : period_(period), now_(now) {}
   TicketKeys(const TicketKeys&) = delete;
   TicketKeys& operator=(const TicketKeys&) = delete;
   ~TicketKeys();
@@ -36,7 +39,8 @@ class TicketKeys {
                       bool encrypt);
   bool rotate_if_due();
 
-  std::chrono::seconds period_;
+  const std::chrono::seconds period_;
+  const Now now_;
   std::mutex mutex_;
   Key current_;   // guarded by mutex_
   Key previous_;  // guarded by mutex_

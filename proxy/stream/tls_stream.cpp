@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -124,6 +125,11 @@ std::string TlsStream::unpermitted_name() const {
   const std::vector<std::string> permitted = certs::permitted_suffixes(*sk_X509_value(chain, 0));
   if (!name || permitted.empty() || certs::is_at_or_below_any(*name, permitted)) return {};
   return *name;
+}
+
+bool TlsStream::has_own_certificate_ended() const {
+  const X509* shown = SSL_get_certificate(ssl_.get());
+  return shown != nullptr && certs::not_after(*shown) <= std::chrono::system_clock::now();
 }
 
 IoResult TlsStream::try_read(std::span<char> into) {

@@ -29,6 +29,8 @@ class TlsStream final : public ByteStream {
   // The name that the client asked for, if it is outside the name constraints of the certificate's issuer, so
   // that every client refuses it. Else empty.
   std::string unpermitted_name() const;
+  // Whether the certificate that was shown is not valid any more, by this machine's clock. False if none was.
+  bool has_own_certificate_ended() const;
 
   IoResult try_read(std::span<char> into) override;
   IoResult try_write(std::string_view first, std::string_view second) override;

@@ -324,5 +324,14 @@ TEST_F(StoreTest, ManyRoutesStayWithinTheCache) {
   EXPECT_EQ(store_->counts().kept, 8U);
 }
 
+TEST_F(StoreTest, T06_TenThousandHostnamesAreMintedAndAFixedNumberIsKept) {
+  make_authority();
+  open(CertificateStoreOptions());
+  const RouteLookup everything = [](std::string_view name) { return KnownRoute{name, false}; };
+  for (int i = 0; i < 10'000; ++i) require("n" + std::to_string(i) + ".localhost", everything);
+  EXPECT_EQ(store_->counts().minted, 10'000U);
+  EXPECT_EQ(store_->counts().kept, CertificateStoreOptions().max_route_certificates);
+}
+
 }  // namespace
 }  // namespace hedge::certs

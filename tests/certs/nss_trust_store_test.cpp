@@ -13,7 +13,7 @@ class NssTrustTest : public TrustTest {
   fs::path new_place() { return directory_ / "home/.local/share/pki/nssdb"; }
   NssPlaces places() { return {directory_ / "home", directory_ / "home/.local/share"}; }
   NssTrustStore store(const fs::path& place, bool browser = true) {
-    return NssTrustStore(place, browser, runner_);
+    return NssTrustStore(place, browser ? NssNeed::required : NssNeed::optional, runner_);
   }
 
   Result<CommandOutput> certutil(const fs::path& place, std::vector<std::string> arguments) {
@@ -136,7 +136,7 @@ TEST_F(NssTrustTest, T04_AMissingToolIsNamedWithItsPackage) {
   fs::remove_all(old_place());
   const TrustFinding unneeded = store(old_place(), false).install(root);
   EXPECT_EQ(unneeded.status, TrustStatus::skipped) << "no browser reads it";
-  EXPECT_NE(unneeded.detail.find("libnss3-tools"), std::string::npos);
+  EXPECT_NE(unneeded.command.find("libnss3-tools"), std::string::npos);
   EXPECT_TRUE(is_right(unneeded));
 }
 
@@ -161,6 +161,58 @@ TEST_F(NssTrustTest, T01_EveryCommandIsBoundedAndHasNoTerminalToAsk) {
     const bool asks_nobody = std::find(command.argv.begin(), command.argv.end(), "-f") != command.argv.end();
     EXPECT_TRUE(!changes || asks_nobody) << shell_line(command.argv);
   }
+}
+
+TEST_F(NssTrustTest, T18_ASnapOfChromiumIsCaredForBesideTheUsersOwnDatabase) {
+  make_database(directory_ / "home/snap/chromium/current/.pki/nssdb");
+  EXPECT_EQ(nss_databases(places()),
+            (std::vector<fs::path>{directory_ / "home/snap/chromium/current/.pki/nssdb", old_place()}));
+}
+
+TEST_F(NssTrustTest, T09_WhileARootIsReplacedBothAreTrustedAndThenOnlyTheNewOne) {
+  const TrustedRoot first = make_root_to_trust();
+  ASSERT_EQ(store(old_place()).install(first).status, TrustStatus::installed);
+  // Twice: the new root then stands under the nickname that the first one had, or under the other.
+  TrustedRoot older = first;
+  older.file = directory_ / "older.crt";
+  for (int round = 0; round < 2; ++round) {
+    ASSERT_TRUE(write_file_atomically(older.file, older.pem, 0600));
+    TrustedRoot next = replace_root();
+    next.keeps_older = true;
+    EXPECT_EQ(store(old_place()).install(next).status, TrustStatus::installed);
+    EXPECT_EQ(store(old_place()).install(next).status, TrustStatus::trusted);
+    EXPECT_EQ(store(old_place()).check(older).status, TrustStatus::trusted) << round;
+    EXPECT_EQ(store(old_place()).check(next).status, TrustStatus::trusted) << round;
+    next.keeps_older = false;
+    EXPECT_EQ(store(old_place()).install(next).status, TrustStatus::trusted);
+    EXPECT_EQ(store(old_place()).check(older).fingerprint, next.fingerprint) << "only the new one is there";
+    older.pem = next.pem;
+    older.fingerprint = next.fingerprint;
+  }
+  EXPECT_EQ(store(old_place()).remove(first.installation).status, TrustStatus::removed);
+  EXPECT_EQ(store(old_place()).check(older).fingerprint, "");
+}
+
+TEST_F(NssTrustTest, T07_AnIntermediateUnderOurNameIsToldAndReplaced) {
+  const TrustedRoot root = make_root_to_trust();
+  make_database(old_place());
+  const auto file = location().directory / "intermediate.pem";
+  ASSERT_TRUE(
+      certutil(old_place(), {"-A", "-t", "C,,", "-n", "Hedge local CA " + root.installation, "-i", dir(file)})
+          ->ok());
+  const TrustFinding before = store(old_place()).check(root);
+  EXPECT_EQ(before.status, TrustStatus::absent);
+  EXPECT_EQ(before.error, "ca_misplaced");
+  EXPECT_EQ(store(old_place()).install(root).status, TrustStatus::installed);
+}
+
+TEST_F(NssTrustTest, ADatabaseThatCannotBeMadeIsAFailureWithItsReason) {
+  const TrustedRoot root = make_root_to_trust();
+  ASSERT_TRUE(write_file_atomically(directory_ / "home", "a file where the home should be", 0600));
+  const TrustFinding result = store(old_place()).install(root);
+  EXPECT_EQ(result.status, TrustStatus::failed);
+  EXPECT_EQ(result.error, "trust_failed");
+  EXPECT_NE(result.detail.find(".pki"), std::string::npos) << result.detail;
 }
 
 TEST_F(NssTrustTest, ManualStepsMakeTheDatabaseFirst) {

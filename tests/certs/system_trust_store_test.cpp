@@ -139,9 +139,72 @@ TEST_F(SystemTrustTest, T07_AnIntermediateInThePlaceOfTheRootIsTold) {
   ASSERT_TRUE(write_file_atomically(directory_ / "anchors/mine.crt", pem(*issuer->certificate), 0644));
   const TrustFinding result = store().check(root);
   EXPECT_EQ(result.status, TrustStatus::absent);
+  EXPECT_EQ(result.error, "ca_misplaced");
   EXPECT_NE(result.detail.find("mine.crt holds a leaf or an intermediate"), std::string::npos)
       << result.detail;
+  EXPECT_TRUE(result.command.starts_with("sudo rm -f " + dir(directory_ / "anchors/mine.crt")))
+      << result.command;
 }
+
+TEST_F(SystemTrustTest, T09_WhileARootIsReplacedBothAreTrustedAndThenOnlyTheNewOne) {
+  const TrustedRoot first = make_root_to_trust();
+  ASSERT_EQ(store().install(first).status, TrustStatus::installed);
+  TrustedRoot second = replace_root();
+  second.keeps_older = true;
+  EXPECT_EQ(store().install(second).status, TrustStatus::installed);
+  EXPECT_EQ(store().install(second).status, TrustStatus::trusted);
+  EXPECT_EQ(bundle_fingerprints().size(), 2U);
+  EXPECT_EQ(store().check(first).status, TrustStatus::trusted);
+  const TrustFinding both = store().check(second);
+  EXPECT_EQ(both.status, TrustStatus::trusted);
+  EXPECT_NE(both.detail.find("also holds an older root"), std::string::npos) << both.detail;
+  second.keeps_older = false;
+  EXPECT_EQ(store().install(second).status, TrustStatus::installed);
+  EXPECT_EQ(bundle_fingerprints(), std::vector<std::string>{second.fingerprint});
+}
+
+struct Distribution {
+  std::string name;
+  std::vector<std::string> directories;
+  std::string tool;
+  std::string anchors;
+};
+
+class SystemStoreLayoutOf : public TrustTest, public ::testing::WithParamInterface<Distribution> {};
+
+TEST_P(SystemStoreLayoutOf, IsFoundByWhatIsInstalled) {
+  const fs::path root = directory_ / "system";
+  fs::create_directories(root);
+  EXPECT_FALSE(find_system_store_layout(root));
+  for (const std::string& directory : GetParam().directories) fs::create_directories(root / directory);
+  EXPECT_FALSE(find_system_store_layout(root)) << "without its tool it cannot be changed";
+  fs::create_directories((root / GetParam().tool).parent_path());
+  ASSERT_TRUE(write_file_atomically(root / GetParam().tool, "", 0755));
+  const auto layout = find_system_store_layout(root);
+  ASSERT_TRUE(layout);
+  EXPECT_EQ(layout->anchors, root / GetParam().anchors);
+  EXPECT_EQ(layout->update_command, std::vector<std::string>{dir(root / GetParam().tool)});
+  EXPECT_FALSE(layout->bundle.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Known, SystemStoreLayoutOf,
+                         ::testing::Values(Distribution{"debian",
+                                                        {"usr/local/share/ca-certificates"},
+                                                        "usr/sbin/update-ca-certificates",
+                                                        "usr/local/share/ca-certificates"},
+                                           Distribution{"fedora",
+                                                        {"etc/pki/ca-trust/source/anchors"},
+                                                        "usr/bin/update-ca-trust",
+                                                        "etc/pki/ca-trust/source/anchors"},
+                                           Distribution{"arch",
+                                                        {"etc/ca-certificates/trust-source/anchors"},
+                                                        "usr/bin/update-ca-trust",
+                                                        "etc/ca-certificates/trust-source/anchors"},
+                                           Distribution{"opensuse",
+                                                        {"etc/pki/trust/anchors", "usr/local/share"},
+                                                        "usr/sbin/update-ca-certificates",
+                                                        "etc/pki/trust/anchors"}),
+                         [](const auto& distribution) { return distribution.param.name; });
 
 TEST_F(SystemTrustTest, ManualStepsAreWhatWouldBeRun) {
   const TrustedRoot root = make_root_to_trust();

@@ -10,13 +10,14 @@ namespace fs = std::filesystem;
 
 TEST_F(TrustTest, EveryStoreIsReportedAlsoWithoutAHome) {
   const TrustedRoot root = make_root_to_trust();
-  const auto stores = find_trust_stores({}, StoreSelection::all, runner_);
-  ASSERT_EQ(stores.size(), 2U);
+  const auto stores = find_trust_stores({}, runner_);
+  ASSERT_EQ(stores.size(), 3U);
   EXPECT_EQ(stores[0]->check(root).store, "system");
   const TrustFinding nss = stores[1]->check(root);
   EXPECT_EQ(nss.store, "nss");
   EXPECT_EQ(nss.status, TrustStatus::skipped);
   EXPECT_EQ(nss.detail, "there is no home directory");
+  EXPECT_EQ(stores[2]->check(root).store, "firefox");
 }
 
 TEST_F(TrustTest, ADatabaseCountsOnceABrowserIsInstalled) {
@@ -24,7 +25,7 @@ TEST_F(TrustTest, ADatabaseCountsOnceABrowserIsInstalled) {
   fs::create_directories(directory_ / "bin");
   Environment environment{{"HOME", dir(directory_ / "home")}, {"PATH", dir(directory_ / "bin")}};
   const auto required = [&] {
-    return find_trust_stores(environment, StoreSelection::nss, runner_).front()->check(root).required;
+    return find_trust_stores(environment, StoreKind::nss, runner_).front()->check(root).required;
   };
   EXPECT_FALSE(required());
   ASSERT_TRUE(write_file_atomically(directory_ / "bin/chromium", "", 0755));
@@ -34,9 +35,9 @@ TEST_F(TrustTest, ADatabaseCountsOnceABrowserIsInstalled) {
 TEST_F(TrustTest, ASelectionNamesOneKindOfStore) {
   const Environment environment{{"HOME", dir(directory_ / "home")}};
   const TrustedRoot root = make_root_to_trust();
-  for (const auto& [selection, name] :
-       {std::pair(StoreSelection::system, "system"), std::pair(StoreSelection::nss, "nss")}) {
-    const auto stores = find_trust_stores(environment, selection, runner_);
+  for (const auto& [kind, name] :
+       {std::pair(StoreKind::system, "system"), std::pair(StoreKind::nss, "nss")}) {
+    const auto stores = find_trust_stores(environment, kind, runner_);
     ASSERT_EQ(stores.size(), 1U);
     EXPECT_EQ(stores.front()->check(root).store, name);
   }
@@ -72,8 +73,10 @@ TEST_F(TrustTest, T20_WithoutPublicRootsNoVariableTakesThemAway) {
   const auto bundle = ensure_trust_bundle(location(), {directory_ / "none.crt"});
   ASSERT_TRUE(bundle);
   const Environment variables = trust_variables(*bundle);
-  EXPECT_EQ(variables.at("NODE_EXTRA_CA_CERTS"), dir(location().root_certificate()));
-  EXPECT_FALSE(variables.contains("SSL_CERT_FILE"));
+  EXPECT_EQ(variables.at("NODE_EXTRA_CA_CERTS"), dir(bundle->root));
+  EXPECT_EQ(read_file(bundle->root).value(), read_file(location().root_certificate()).value());
+  for (const char* name : {"SSL_CERT_FILE", "GIT_SSL_CAINFO", "JAVA_TOOL_OPTIONS", "DENO_TLS_CA_STORE"})
+    EXPECT_FALSE(variables.contains(name)) << name;
 }
 
 TEST_F(TrustTest, T20_EveryVariableThatReplacesTheRootsNamesTheBundle) {
@@ -82,7 +85,7 @@ TEST_F(TrustTest, T20_EveryVariableThatReplacesTheRootsNamesTheBundle) {
                                     read_file(location().root_certificate()).value(), 0644));
   const auto bundle = ensure_trust_bundle(location(), {directory_ / "public.crt"});
   const Environment variables = trust_variables(*bundle);
-  for (const char* name : {"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"}) {
+  for (const char* name : {"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO"}) {
     EXPECT_EQ(variables.at(name), dir(bundle->bundle)) << name;
   }
 }

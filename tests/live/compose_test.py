@@ -1,5 +1,6 @@
 """Worktrees as Compose stacks with PostgreSQL: the whole job, with both generations of Compose."""
 
+import ast
 import json
 import os
 import shutil
@@ -152,6 +153,7 @@ class ComposeWorld(unittest.TestCase):
         for name, value in variables.items():
             self.assertIn(f"{name}={value}", inside)
         self.hedge.run("-C", path, "run", "-s", "app", "--", "/usr/bin/python3", "-m", "shop", "migrate", "--check")
+        self._trusts_the_edge_beside_the_public_roots(path)
 
         config = Path(path) / "hedge.toml"
         config.write_text(config.read_text("utf-8").replace("[env.variables]", '[env.variables]\nADDED = "later"'), "utf-8")
@@ -164,6 +166,18 @@ class ComposeWorld(unittest.TestCase):
         told = self.hedge.contract("-C", path, "verify", expect=3)
         self.assertEqual(self.check(told, "env.effective")["error"], "env_not_effective", told)
         self.assertNotIn("postgresql://another", json.dumps(told), "only the variable is named")
+
+    def _trusts_the_edge_beside_the_public_roots(self, path: str) -> None:
+        """T-20: a Python in the container has this machine's public roots and ours, and cannot change the file."""
+        script = "import ssl; print([dict(x[0] for x in c['subject']).get('commonName') for c in ssl.create_default_context().get_ca_certs()])"
+        told = self.hedge.run("-C", path, "run", "-s", "app", "--", "/usr/bin/python3", "-c", script).stdout
+        public = Path("/etc/ssl/certs/ca-certificates.crt").read_text(encoding="utf-8").count("BEGIN CERTIFICATE")
+        names = ast.literal_eval(told)
+        self.assertEqual(len(names), public + 1)
+        self.assertIn(self.hedge.contract("ca", "export")["root"]["name"], names)
+        trust = self.hedge.state / "trust"
+        denied = self.hedge.run("-C", path, "run", "-s", "app", "--", "/usr/bin/touch", trust / "root.crt", expect=None)
+        self.assertIn("Read-only file system", denied.stderr)
 
     def _replace_container(self, **environment: str) -> None:
         """In the place of the one container stands another, with its labels and with other variables."""

@@ -1,5 +1,6 @@
 """The local CA from outside: its files, its clients, and what it gets from openssl.cnf, kill and sudo."""
 
+import itertools
 import os
 import pwd
 import random
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from program_world import NOBODY, ProgramWorld, prepare
 
-__all__ = ["prepare", "Authority", "Invoked"]
+__all__ = ["prepare", "Authority", "Remedies", "Invoked"]
 
 
 def mode(path: Path) -> int:
@@ -97,6 +98,13 @@ class Authority(ProgramWorld):
                 self.assertEqual(text.count(f"X509v3 {extension}"), 1, text)
             self.assertIn("CA:TRUE, pathlen:1", text)
 
+    def test_T20_the_files_of_trust_follow_the_ca_whoever_makes_it(self):
+        for verb in (("ca", "init"), ("ca", "trust", "--store", "nss"), ("ca", "init")):
+            shutil.rmtree(self.ca, ignore_errors=True)
+            self.hedge.run(*verb)
+            self.assertEqual((self.hedge.state / "trust/root.crt").read_text(), (self.ca / "root.crt").read_text())
+            self.assertTrue((self.hedge.state / "trust/bundle.crt").read_text().endswith((self.ca / "root.crt").read_text()))
+
     def test_T10_a_mixed_pair_is_refused_by_id_and_left_alone(self):
         self.hedge.run("ca", "init")
         other = self.directory / "other"
@@ -128,6 +136,66 @@ class Authority(ProgramWorld):
         (warning,) = self.json("ca", "init")["warnings"]
         self.assertEqual(warning["id"], "ca_suffix_missing")
         self.assertIn("later.example", warning["text"])
+
+
+    def test_keys_are_in_no_log_and_in_no_answer_and_a_crash_writes_no_core(self):
+        self.hedge.start_edge('access_log = "-"')
+        told = [self.hedge.run(*verb, expect=None) for verb in
+                (("ca", "init"), ("ca", "init", "--json"), ("ca", "export"), ("ca", "status", "--json"), ("edge", "status", "--json"))]
+        self.openssl("s_client", "-connect", f"127.0.0.1:{self.hedge.https_port}", "-servername", "alpha.localhost", expect=None)
+        pid = self.json("edge", "status")["pid"]
+        limits = Path(f"/proc/{pid}/limits").read_text()
+        core = next(line.split()[4:6] for line in limits.splitlines() if line.startswith("Max core file size"))
+        self.assertEqual(core, ["0", "0"])
+        self.hedge.stop_edge()
+        key = (self.ca / "root.key").read_text().splitlines()[1]
+        own = (self.ca / "intermediate.pem").read_text().split("PRIVATE KEY-----")[1].split()[0]
+        said = self.hedge.edge_log() + "".join(done.stdout + done.stderr for done in told)
+        for part in ("PRIVATE KEY", key, own):
+            self.assertNotIn(part, said)
+
+    def test_a_directory_of_roots_is_named_with_the_command_that_gives_it_back(self):
+        self.hedge.run("ca", "init")
+        user = self.as_nobody()
+        for path in (self.ca, *self.ca.iterdir()):
+            os.chown(path, 0, 0)
+        for verb in ("init", "status"):
+            done = subprocess.run([self.hedge.binary, "ca", verb], env=self.hedge.environment, stdin=subprocess.DEVNULL, timeout=60,
+                                  capture_output=True, text=True, check=False, cwd="/", **user)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("[state_unreadable]", done.stderr)
+            self.assertIn(f"sudo chown -R {NOBODY} {self.ca}", done.stderr)
+
+    def test_a_full_disk_fails_a_rotation_and_keeps_the_ca(self):
+        small = self.directory / "small"
+        small.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", small], check=True)
+        self.addCleanup(subprocess.run, ["umount", small], check=True)
+        self.hedge.environment["HEDGE_STATE_DIR"] = str(small)
+        before = self.json("ca", "init")["root"]["fingerprint"]
+        filler = small / "filler"
+        with open(filler, "wb", buffering=0) as file, self.assertRaisesRegex(OSError, "No space left"):
+            while True:
+                file.write(bytes(4096))
+        self.refused("disk_full", "ca", "rotate", expect=1)
+        self.assertEqual(self.json("ca", "export")["root"]["fingerprint"], before)
+        filler.unlink()
+        self.assertNotEqual(self.json("ca", "rotate")["root"]["fingerprint"], before)
+
+
+class Remedies(ProgramWorld):
+    def test_T21_every_command_that_an_error_recommends_is_one_that_there_is(self):
+        lines = self.hedge.run("explain", "--markdown").stdout.splitlines()
+        commands = {line for line in lines if line.startswith("hedge ")}
+        self.assertGreater(len(commands), 10)
+        for command in sorted(commands):
+            words = command.split()[1:]
+            verbs = list(itertools.takewhile(lambda word: word.isalpha() and word.islower(), words))
+            options = [word for word in words if word.startswith("--")]
+            with self.subTest(command):
+                known = self.hedge.run(*verbs, "--help").stdout
+                for option in options:
+                    self.assertIn(option, known)
 
 
 class Invoked(ProgramWorld):

@@ -307,6 +307,47 @@ class Worktrees(ShopWorld):
         self.assertEqual(path, str(self.directory / "shop.feature-login"))
         self.assertIn("HEDGE_SLUG=feature-login", self.hedge.run("env", "feature/login", cwd=self.main).stdout)
 
+    def test_T20_programs_in_a_worktree_trust_the_edge_and_still_the_public_roots(self):
+        self.hedge.start_edge()
+        told = self.contract("create", "feature/login")
+        variables = json.loads(self.hedge.run("env", "feature/login", "--json", cwd=self.main).stdout)
+        trust = self.hedge.state / "trust"
+        for name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO"):
+            self.assertEqual(variables[name], str(trust / "bundle.crt"), name)
+        for name in ("NODE_EXTRA_CA_CERTS", "DENO_CERT"):
+            self.assertEqual(variables[name], str(trust / "root.crt"), name)
+        self.assertEqual(variables["JAVA_TOOL_OPTIONS"], f"-Djavax.net.ssl.trustStore={trust / 'java.p12'}")
+        host = self.host(told)
+        address = f"{host}:{self.hedge.https_port}"
+
+        def run(*command):
+            return self.hedge.run("run", "-w", "feature/login", "--", *command, cwd=self.main).stdout
+
+        self.assertIn("feature-login", run("curl", "-sS", "--resolve", f"{address}:127.0.0.1", f"https://{address}/whoami"))
+        script = ("import socket, ssl; context = ssl.create_default_context(); "
+                  f"peer = context.wrap_socket(socket.create_connection(('127.0.0.1', {self.hedge.https_port})), server_hostname='{host}'); "
+                  "print(peer.version(), len(context.get_ca_certs()))")
+        public = Path("/etc/ssl/certs/ca-certificates.crt").read_text(encoding="utf-8").count("BEGIN CERTIFICATE")
+        self.assertIn(run("/usr/bin/python3", "-c", script), (f"TLSv1.3 {public + 1}\n", f"TLSv1.2 {public + 1}\n"))
+        # What the supervised processes have.
+        served = self.environments(b"HEDGE_SLUG=feature-login\0")
+        self.assertTrue(served)
+        for text in served:
+            self.assertIn(f"SSL_CERT_FILE={trust / 'bundle.crt'}\0".encode(), text)
+
+    @staticmethod
+    def environments(part: bytes) -> list[bytes]:
+        """Of every process that was started with `part` in its environment."""
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                text = (process / "environ").read_bytes()
+            except OSError:
+                continue  # it has ended
+            if part in text:
+                found.append(text)
+        return found
+
     def test_destroy_waits_for_no_running_wrapper_but_refuses(self):
         self.contract("create", "feature/login", expect=3)
         wrapper = self.start("run", "-w", "feature/login", "--", "sh", "-c", "echo on; read line", stdin=subprocess.PIPE)

@@ -74,7 +74,8 @@ std::vector<std::string> normalize_mounts(Json& service, const ComposeVersion& c
   return bind_sources(service);
 }
 
-void add_mount(Json& service, const std::filesystem::path& path, const ComposeVersion& compose) {
+void add_mount(Json& service, const std::filesystem::path& path, const ComposeVersion& compose,
+               MountMode mode) {
   if (!service.contains("volumes") || !service["volumes"].is_array()) service["volumes"] = Json::array();
   Json& mounts = service["volumes"];
   const auto is_there = [&path](const Json& mount) {
@@ -82,6 +83,7 @@ void add_mount(Json& service, const std::filesystem::path& path, const ComposeVe
   };
   if (std::any_of(mounts.begin(), mounts.end(), is_there)) return;
   Json mount = bind_mount(path.string(), path.string());
+  if (mode == MountMode::read_only) mount["read_only"] = true;
   forbid_creation(mount, compose);
   mounts.push_back(std::move(mount));
 }

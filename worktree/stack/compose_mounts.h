@@ -19,7 +19,9 @@ std::vector<std::string> normalize_mounts(nlohmann::json& service, const Compose
 std::vector<std::string> bind_sources(const nlohmann::json& service);
 
 // Mounts `path` at its own path, unless something else is mounted there.
-void add_mount(nlohmann::json& service, const std::filesystem::path& path, const ComposeVersion& compose);
+enum class MountMode { read_write, read_only };
+void add_mount(nlohmann::json& service, const std::filesystem::path& path, const ComposeVersion& compose,
+               MountMode mode = MountMode::read_write);
 
 // Whether `path` is `directory` or below it; symbolic links are followed as far as they exist.
 bool is_within(const std::filesystem::path& path, const std::filesystem::path& directory);

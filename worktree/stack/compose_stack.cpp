@@ -64,6 +64,7 @@ RenderRequest ComposeStack::render_request(const ComposeTool& tool,
   request.checkout = spec_.checkout;
   request.git_common_dir = spec_.git_common_dir;
   request.main_checkout = spec_.main_checkout;
+  request.trust_directory = spec_.trust_directory;
   request.files = files;
   for (const ComposeService& service : spec_.services) request.services.push_back(service.name);
   request.environment = spec_.environment;
@@ -100,7 +101,8 @@ Result<std::string> ComposeStack::digest() const {
   const std::vector<std::filesystem::path> inputs = find_compose_inputs(*files, spec_.checkout);
   files->insert(files->end(), inputs.begin(), inputs.end());
   files->push_back(spec_.checkout / ".env");
-  std::string text = spec_.name + "\n" + spec_.checkout.string() + "\n" + spec_.network + "\n" + spec_.host + "\n";
+  std::string text = spec_.name + "\n" + spec_.checkout.string() + "\n" + spec_.network + "\n" + spec_.host + "\n" +
+                     spec_.trust_directory.string() + "\n";
   for (const auto& file : *files) {
     const auto content = read_file(file);
     text += file.string() + "\n" + to_hex(sha256(content ? *content : std::string())) + "\n";

@@ -33,6 +33,7 @@ struct ComposeStackSpec {
   std::filesystem::path checkout;
   std::filesystem::path git_common_dir;
   std::filesystem::path main_checkout;
+  std::filesystem::path trust_directory;   // what the variables of trust name; empty: nothing
   std::filesystem::path directory;         // the stack's own files, in the state directory
   std::vector<std::string> compose_files;  // relative to the checkout; empty: the default names
   std::string main_project;                // of the main checkout; empty: what Compose derives

@@ -35,7 +35,8 @@ bool is_external(const Json& resource) {
 bool is_inside_main(const std::filesystem::path& path, const RenderRequest& request) {
   const auto source = request.checkout / path;
   if (request.main_checkout.empty() || !is_within(source, request.main_checkout)) return false;
-  return !is_within(source, request.checkout) && !is_within(source, request.git_common_dir);
+  const bool is_trust = !request.trust_directory.empty() && is_within(source, request.trust_directory);
+  return !is_trust && !is_within(source, request.checkout) && !is_within(source, request.git_common_dir);
 }
 
 // Compose's older files have the name inside of `external`.
@@ -149,6 +150,8 @@ class Renderer {
     if (!is_within(request_.git_common_dir, request_.checkout)) {
       add_mount(service, request_.git_common_dir, request_.compose);
     }
+    if (!request_.trust_directory.empty())
+      add_mount(service, request_.trust_directory, request_.compose, MountMode::read_only);
     for (const std::string& host : request_.extra_hosts) add_extra_host(service, host);
   }
 

@@ -32,6 +32,7 @@ struct RenderRequest {
   std::filesystem::path git_common_dir;  // likewise
   std::filesystem::path
       main_checkout;  // nothing inside it may be mounted, but git_common_dir; empty: no such rule
+  std::filesystem::path trust_directory;     // mounted at its own path, read-only; empty: none
   std::vector<std::filesystem::path> files;  // the repository's, for the lines of messages
   std::vector<std::string> services;  // those that are the application: they get environment and mounts
   Environment environment;

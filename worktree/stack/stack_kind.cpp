@@ -125,6 +125,11 @@ Json to_json(const std::vector<ServiceChoice>& choices) {
   return json;
 }
 
+std::string given_text(const PlanInput& input, std::string_view key) {
+  const auto found = input.observed.given.find(std::string(key));
+  return found == input.observed.given.end() ? std::string() : found->second.literals();
+}
+
 Result<Json> plan_containers(const PlanInput& input) {
   const config::StackConfig& stack = input.config.stack;
   Json services = Json::array();
@@ -145,6 +150,7 @@ Result<Json> plan_containers(const PlanInput& input) {
               {"network", stack.network},
               {"alias", input.names.network_alias},
               {"host", input.names.host},
+              {"trust", given_text(input, kTrustDirectory)},
               {"services", services},
               {"choices", to_json(*choices)},
               {"selected", nullptr}};
@@ -210,6 +216,7 @@ ComposeStackSpec containers_from(const Json& json, const WorktreeRecord& record)
   spec.network = json.at("network").get<std::string>();
   spec.alias = json.value("alias", "");
   spec.host = json.value("host", "");  // a stack that an earlier version recorded has none
+  spec.trust_directory = json.value("trust", "");  // likewise
   for (const Json& service : json.at("services")) {
     spec.services.push_back({service.at("name").get<std::string>(), service.at("port").get<std::uint16_t>(),
                              service.at("aliases").get<std::vector<std::string>>()});

@@ -29,8 +29,7 @@ class CaStatusCommand final : public Command {
     const auto suffixes = configured_suffixes(services);
     if (!suffixes) return suffixes.error();
     std::vector<certs::TrustFinding> findings;
-    for (const auto& store :
-         certs::find_trust_stores(services.environment(), certs::StoreSelection::all, services.runner())) {
+    for (const auto& store : certs::find_trust_stores(services.environment(), services.runner())) {
       findings.push_back(store->check(*root));
     }
     const auto warnings = warnings_about(*authority, *suffixes, services.clock().wall());

@@ -35,6 +35,7 @@ TEST(HandshakeLog, SortsFailuresByWhatThePersonMustDo) {
       Row{failed, ssl_error(SSL_R_TLSV1_ALERT_UNKNOWN_CA), HandshakeFailure::unknown_authority},
       Row{failed, ssl_error(SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN), HandshakeFailure::unknown_authority},
       Row{failed, ssl_error(SSL_R_SSLV3_ALERT_BAD_CERTIFICATE), HandshakeFailure::bad_certificate},
+      Row{failed, ssl_error(SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED), HandshakeFailure::certificate_ended},
       Row{failed, ssl_error(SSL_R_CALLBACK_FAILED), HandshakeFailure::unknown_name},
       Row{failed, ERR_PACK(ERR_LIB_USER, 0, kNoCertificateMade), HandshakeFailure::no_certificate_made},
       Row{failed, ssl_error(SSL_R_UNSUPPORTED_PROTOCOL), HandshakeFailure::no_common_version},
@@ -101,6 +102,33 @@ TEST(HandshakeLog, T17_ARefusalOfANameThatTheCaMayNotSignForIsNotTakenForMissing
   }
   EXPECT_EQ(blame_constraints(peer_gone, false), peer_gone);
   EXPECT_EQ(describe(name_not_permitted).find("does not trust"), std::string_view::npos);
+}
+
+TEST(HandshakeLog, T13_ACertificateThatTheClientCallsExpiredIsOursToMendOrItsClock) {
+  using enum HandshakeFailure;
+  EXPECT_EQ(blame_clock(certificate_ended, true), certificate_ended);
+  EXPECT_EQ(blame_clock(certificate_ended, false), client_clock);
+  EXPECT_EQ(blame_clock(unknown_authority, true), unknown_authority);
+  EXPECT_NE(describe(certificate_ended).find("hedge ca rotate"), std::string_view::npos);
+  EXPECT_EQ(describe(client_clock).find("hedge"), std::string_view::npos) << "no command mends a clock";
+}
+
+TEST(HandshakeLog, EveryKindHasALabelOfItsOwnAndWords) {
+  std::set<std::string_view> labels;
+  for (std::size_t i = 0; i < kHandshakeFailures; ++i) {
+    const auto failure = static_cast<HandshakeFailure>(i);
+    EXPECT_TRUE(labels.insert(label_of(failure)).second) << label_of(failure);
+    EXPECT_FALSE(describe(failure).empty());
+  }
+  EXPECT_EQ(label_of(HandshakeFailure::client_clock), "client_clock");
+  EXPECT_EQ(label_of(HandshakeFailure::other), "other");
+}
+
+TEST(HandshakeLog, AClientIsToldOnceWhatToDo) {
+  using enum HandshakeFailure;
+  EXPECT_NE(describe(unknown_authority).find("hedge ca trust"), std::string_view::npos);
+  EXPECT_EQ(describe_again(unknown_authority).find("hedge ca trust"), std::string_view::npos);
+  EXPECT_EQ(describe_again(not_tls), describe(not_tls));
 }
 
 TEST(HandshakeLog, WritesOneLineForEachKindInTenSeconds) {

@@ -188,6 +188,21 @@ TEST_P(RenderedConfigTest, W08_checkout_and_git_directory_are_mounted_at_their_o
   EXPECT_EQ(services["app"]["environment"]["GIT_CONFIG_VALUE_0"], "/wt");
 }
 
+TEST_P(RenderedConfigTest, T20_the_application_alone_mounts_the_roots_and_cannot_change_them) {
+  RenderRequest wanted = request();
+  // Also where somebody keeps Hedge's state inside the main checkout.
+  for (const char* place : {"/state/trust", "/main/.hedge/trust"}) {
+    wanted.trust_directory = place;
+    const auto config = render_for_worktree(rendered(), wanted);
+    ASSERT_TRUE(config) << config.error().to_string();
+    const Json services = Json::parse(config->text)["services"];
+    EXPECT_EQ(mount(services["app"], place)["source"], place);
+    EXPECT_EQ(mount(services["app"], place)["read_only"], true);
+    EXPECT_FALSE(services["migrate"].contains("volumes"));
+    EXPECT_TRUE(require_safe(config->text, wanted));
+  }
+}
+
 TEST_P(RenderedConfigTest, E40_the_application_alone_finds_the_edge_under_its_public_name) {
   RenderRequest wanted = request();
   wanted.extra_hosts = {"shop.alpha.localhost:172.18.0.1"};

@@ -139,6 +139,24 @@ TEST_F(StackKindTest, a_command_that_would_show_a_secret_is_refused_with_its_pla
   }
 }
 
+TEST_F(StackKindTest, T20_a_stack_gets_the_variables_of_trust_but_for_those_that_the_repository_sets) {
+  observed_.given = {{"trust.SSL_CERT_FILE", "/state/trust/bundle.crt"},
+                     {"trust.TOKEN", "/state/trust/root.crt"},
+                     {"ca.directory", "/state/trust"}};
+  configure(kProcesses);
+  const std::string processes = plan().at(0).parameters;
+  EXPECT_THAT(processes, HasSubstr(R"("SSL_CERT_FILE":"/state/trust/bundle.crt")"));
+  EXPECT_THAT(processes, Not(HasSubstr("root.crt"))) << "[env.variables] has a TOKEN of its own";
+  configure(kContainers);
+  EXPECT_THAT(plan().at(0).parameters, HasSubstr(R"("trust":"/state/trust")")) << "containers mount it";
+}
+
+TEST_F(StackKindTest, T20_a_variable_that_the_environment_file_cannot_hold_is_left_out) {
+  observed_.given = {{"trust.SSL_CERT_FILE", "/a\nb"}};
+  configure(kProcesses);
+  EXPECT_THAT(plan().at(0).parameters, Not(HasSubstr("SSL_CERT_FILE")));
+}
+
 TEST_F(StackKindTest, the_same_input_gives_the_same_step) {
   configure(kContainers);
   EXPECT_EQ(plan().at(0).parameters, plan().at(0).parameters);
