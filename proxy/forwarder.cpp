@@ -24,24 +24,9 @@ std::chrono::microseconds since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start);
 }
 
-// h2c is offered by nobody who needs it here, and a proxy must not pass it on by accident (RFC 9113,
-// section 3.1).
-bool wants_h2c(const http::RequestHead& request) {
-  bool found = false;
-  http::for_each_list_element(request.upgrade, [&found](std::string_view protocol) {
-    found = found || equals_ignoring_case(protocol, "h2c");
-  });
-  return found;
-}
-
 // Open pages reconnect their WebSockets and event streams again and again, whether or not somebody is there.
 bool is_made_by_itself(const http::RequestHead& request) {
   return !request.upgrade.empty() || request.first(FieldId::accept) == "text/event-stream";
-}
-
-// A length of zero is what some clients send with everything.
-bool has_body(const http::RequestHead& request) {
-  return request.body.framing == http::Framing::chunked || request.body.length > 0;
 }
 
 }  // namespace
@@ -71,12 +56,7 @@ Task<void> Forwarding::run() {
                        {state_.fresh_request_id.data(), state_.fresh_request_id.size()}};
   request_id_ = prepare_request_fields(request, facts, state_.texts);
   state_.record.request_id = request_id_;
-  // Only a request without a body is upgraded; a server may ignore the wish (RFC 9110, section 7.8).
-  if (has_body(request) || wants_h2c(request)) request.upgrade = {};
-  // HTTP/2 knows no other way to switch; that one is refused with a reason, because nobody asks for a
-  // WebSocket and is content with a page.
-  if (route_->protocol == router::Protocol::h2c && !equals_ignoring_case(request.upgrade, "websocket"))
-    request.upgrade = {};
+  if (ignores_upgrade()) request.upgrade = {};
   if (request.upgrade.empty()) {
     co_await run_request();
   } else {

@@ -9,6 +9,21 @@
 namespace hedge::proxy {
 namespace {
 
+// h2c is offered by nobody who needs it here, and a proxy must not pass it on by accident (RFC 9113,
+// section 3.1).
+bool wants_h2c(const http::RequestHead& request) {
+  bool found = false;
+  http::for_each_list_element(request.upgrade, [&found](std::string_view protocol) {
+    found = found || equals_ignoring_case(protocol, "h2c");
+  });
+  return found;
+}
+
+// A length of zero is what some clients send with everything.
+bool has_body(const http::RequestHead& request) {
+  return request.body.framing == http::Framing::chunked || request.body.length > 0;
+}
+
 // Counts an open tunnel for as long as it lives.
 class OpenTunnel {
  public:
@@ -22,6 +37,15 @@ class OpenTunnel {
 };
 
 }  // namespace
+
+bool Forwarding::ignores_upgrade() const {
+  const http::RequestHead& request = exchange_.request();
+  // Only a request without a body is upgraded; a server may ignore the wish (RFC 9110, section 7.8).
+  if (has_body(request) || wants_h2c(request)) return true;
+  // HTTP/2 knows no other way to switch; that one is refused with a reason, because nobody asks for a
+  // WebSocket and is content with a page.
+  return route_->protocol == router::Protocol::h2c && !equals_ignoring_case(request.upgrade, "websocket");
+}
 
 Task<void> Forwarding::run_upgrade() {
   ++attempts_;

@@ -28,6 +28,8 @@ class Forwarding {
   Failure choose_route();
   ProxyError loop_error() const;
 
+  // The client's wish for another protocol is one that a server may pass over.
+  bool ignores_upgrade() const;
   Task<void> run_request();
   // Sends the request and reads up to the final head of the response.
   Task<Failure> attempt(LeaseKind kind);
