@@ -107,7 +107,6 @@ void EdgeWorker::change_settings(EdgeSettings settings) {
   reactor_->post([this, settings = std::move(settings)] {
     settings_.limits = settings.limits;
     settings_.narrow_cookies = settings.narrow_cookies;
-    settings_.https_port = settings.https_port;
   });
 }
 

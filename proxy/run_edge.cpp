@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include <sys/resource.h>
+
 #include "base/file.h"
 #include "base/log.h"
 #include "certs/certificate_store.h"

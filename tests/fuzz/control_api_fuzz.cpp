@@ -42,7 +42,7 @@ class MemoryStore final : public router::RouteStore {
 class Actions final : public ControlActions {
  public:
   std::optional<Error> begin_handover() override { return Error(ErrorKind::busy, "not here").with_id("busy"); }
-  void end_handover(bool /*taken_over*/) override {}
+  bool end_handover(bool /*taken_over*/) override { return false; }
   ManagedEdge& edge() override { std::abort(); }
   int claim_descriptor() const override { return -1; }
   void refresh() override { table_ = RouteTable::build(store_.load_all().value().routes); }

@@ -136,7 +136,7 @@ TEST_F(TakeoverTest, WhatTheEdgeConfirmedToTheEndIsKnownToTheNewOne) {
   auto takeover = Takeover::begin(options_.control_socket, directory_.path());
   ASSERT_TRUE(takeover && *takeover);
   test::FakeEdge new_edge;
-  const auto successor = ControlThread::create(options_, (*takeover)->take_claim(options_.state_directory),
+  const auto successor = ControlThread::create(options_, (*takeover)->take_claim(options_.state_directory, options_.control_socket),
                                                (*takeover)->take_control());
   successor->prepare(new_edge, new_edge);
   store(test::route("late.localhost"));
