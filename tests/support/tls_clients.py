@@ -72,9 +72,11 @@ class Clients:
         return self._outcome(self.run(["node", "-e", NODE_FETCH, url]))
 
     def java(self, url: str) -> Outcome:
-        source = self.directory / "Fetch.java"
-        source.write_text(JAVA, encoding="utf-8")
-        return self._outcome(self.run(["java", "-Djava.net.preferIPv4Stack=true", source, url], 120))
+        if not (self.directory / "Fetch.class").exists():
+            source = self.directory / "Fetch.java"
+            source.write_text(JAVA, encoding="utf-8")
+            subprocess.run(["javac", source], check=True, cwd=self.directory, capture_output=True, timeout=120)
+        return self._outcome(self.run(["java", "-Djava.net.preferIPv4Stack=true", "-cp", self.directory, "Fetch", url], 120))
 
     def openssl(self, url: str) -> Outcome:
         host, port = url.removeprefix("https://").rstrip("/").split("/")[0].split(":")
