@@ -220,5 +220,33 @@ class Stores(ClientsWorld):
             self.assertTrue(outcome.answered, outcome.detail)
 
 
+class Posture(ClientsWorld):
+    def test_testssl_finds_nothing_worse_than_what_a_private_root_explains(self):
+        require_programs("testssl")
+        self.hedge.start_edge()
+        self.add_routes()
+        self.hedge.run("ca", "trust", "--store", "system")
+        report = self.directory / "report.csv"
+        subprocess.run(["testssl", "--quiet", "--warnings", "off", "--color", "0", "--ip", "127.0.0.1", "--csvfile", report,
+                        "--add-ca", self.hedge.state / "trust/root.crt", f"{TRUSTED}:{self.hedge.https_port}"],
+                       env={**os.environ, "HOME": str(self.hedge.home)}, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                       timeout=280, check=False)
+        lines = [line.split('","') for line in report.read_text().splitlines()[1:]]
+        found = {(fields[0].strip('"'), fields[3]): fields[4] for fields in lines}
+        self.assertGreater(len(found), 60, found)
+        # No public log, no revocation and no public root: that is what a private one is. Leaves end within 30 days by
+        # design, and the headers are the application's.
+        explained = {"cert_chain_of_trust", "cert_revocation", "cert_crlDistributionPoints", "cert_ocspURL", "DNS_CAArecord",
+                     "certificate_transparency", "HSTS", "cert_expirationStatus", "cert_notAfter", "overall_grade",
+                     "engine_problem", "scanTime", "security_headers"}
+        worse = {key: text for key, text in found.items()
+                 if key[1] in ("LOW", "MEDIUM", "HIGH", "CRITICAL") and not any(key[0].startswith(name) for name in explained)}
+        self.assertEqual(worse, {})
+        for old in ("SSLv2", "SSLv3", "TLS1", "TLS1_1"):
+            self.assertIn("not offered", next(text for key, text in found.items() if key[0] == old))
+        for name in ("TLS1_2", "TLS1_3"):
+            self.assertIn("offered", next(text for key, text in found.items() if key[0] == name))
+
+
 if __name__ == "__main__":
     unittest.main()
