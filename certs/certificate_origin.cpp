@@ -1,5 +1,7 @@
 #include "certs/certificate_origin.h"
 
+#include <algorithm>
+
 #include "certs/certificate.h"
 
 namespace hedge::certs {
@@ -21,8 +23,8 @@ OwnCertificates find_own(const std::vector<X509Ptr>& certificates, std::string_v
     std::string found = fingerprint(*certificate);
     if (found == wanted) {
       own.has_root = true;
-    } else {
-      own.older.push_back(std::move(found));
+    } else if (std::find(own.older.begin(), own.older.end(), found) == own.older.end()) {
+      own.older.push_back(std::move(found));  // a store may hold it under two names
     }
   }
   return own;

@@ -63,6 +63,18 @@ std::string alias_of(std::string_view installation, std::string_view fingerprint
   return "hedge-" + std::string(installation) + "-" + std::string(fingerprint.substr(0, kShort));
 }
 
+// The names under which `listing` has that root: ours, and the one that Debian's hook gives to what it takes from the
+// system's store, where the file has our name too. Ours alone, if it has neither: keytool then tells what is wrong.
+std::vector<std::string> aliases_in(std::string_view listing, std::string_view installation,
+                                    std::string_view fingerprint) {
+  const std::string own = alias_of(installation, fingerprint);
+  const std::string debians = "debian:" + own + ".pem";
+  std::vector<std::string> found;
+  if (listing.find(debians) != std::string_view::npos) found.push_back(debians);
+  if (found.empty() || listing.find(" " + own + "\n") != std::string_view::npos) found.push_back(own);
+  return found;
+}
+
 }  // namespace
 
 std::vector<JavaInstallation> java_installations(const Environment& environment) {
@@ -97,7 +109,7 @@ std::vector<std::string> JavaTrustStore::keytool(std::vector<std::string> argume
   return arguments;
 }
 
-bool JavaTrustStore::look(std::string_view installation, std::string_view wanted, OwnCertificates& own,
+bool JavaTrustStore::look(std::string_view installation, std::string_view wanted, Held& held,
                           TrustFinding& finding) {
   CommandLine command;
   command.argv = keytool({"-list", "-rfc"});
@@ -105,7 +117,7 @@ bool JavaTrustStore::look(std::string_view installation, std::string_view wanted
   command.limit = kCommandLimit;
   const auto output = runner_.run(command);
   if (output && output->ok()) {
-    own = find_own(parse_certificates(output->out), installation, wanted);
+    held = {find_own(parse_certificates(output->out), installation, wanted), output->out};
     return true;
   }
   finding.status = TrustStatus::failed;
@@ -122,9 +134,13 @@ std::vector<std::string> JavaTrustStore::add_command(const TrustedRoot& root) co
                   alias_of(root.installation, root.fingerprint), "-file", root.file.string()});
 }
 
-std::vector<std::string> JavaTrustStore::delete_command(std::string_view installation,
-                                                        std::string_view fingerprint) const {
-  return keytool({"-delete", "-noprompt", "-alias", alias_of(installation, fingerprint)});
+StoreCommands JavaTrustStore::delete_commands(std::string_view installation, const Held& held) const {
+  StoreCommands commands;
+  for (const std::string& older : held.own.older) {
+    for (const std::string& alias : aliases_in(held.listing, installation, older))
+      commands.push_back(keytool({"-delete", "-noprompt", "-alias", alias}));
+  }
+  return commands;
 }
 
 bool JavaTrustStore::change(const StoreCommands& commands, TrustFinding& finding) {
@@ -134,24 +150,23 @@ bool JavaTrustStore::change(const StoreCommands& commands, TrustFinding& finding
 
 TrustFinding JavaTrustStore::check(const TrustedRoot& root) {
   TrustFinding result = finding();
-  OwnCertificates own;
-  if (look(root.installation, root.fingerprint, own, result)) describe_own(own, root.fingerprint, result);
+  Held held;
+  if (look(root.installation, root.fingerprint, held, result))
+    describe_own(held.own, root.fingerprint, result);
   return result;
 }
 
 TrustFinding JavaTrustStore::install(const TrustedRoot& root) {
   TrustFinding result = finding();
-  OwnCertificates own;
-  if (!look(root.installation, root.fingerprint, own, result)) return result;
+  Held held;
+  if (!look(root.installation, root.fingerprint, held, result)) return result;
   StoreCommands commands;
-  if (!root.keeps_older) {
-    for (const std::string& older : own.older) commands.push_back(delete_command(root.installation, older));
-  }
-  if (!own.has_root) commands.push_back(add_command(root));
+  if (!root.keeps_older) commands = delete_commands(root.installation, held);
+  if (!held.own.has_root) commands.push_back(add_command(root));
   if (!change(commands, result)) return result;
-  const bool was_there = own.has_root;
-  if (!commands.empty() && !look(root.installation, root.fingerprint, own, result)) return result;
-  if (own.has_root) {
+  const bool was_there = held.own.has_root;
+  if (!commands.empty() && !look(root.installation, root.fingerprint, held, result)) return result;
+  if (held.own.has_root) {
     result.status = was_there ? TrustStatus::trusted : TrustStatus::installed;
     result.fingerprint = root.fingerprint;
     return result;
@@ -165,17 +180,16 @@ TrustFinding JavaTrustStore::install(const TrustedRoot& root) {
 
 TrustFinding JavaTrustStore::remove(std::string_view installation) {
   TrustFinding result = finding();
-  OwnCertificates own;
-  if (!look(installation, {}, own, result)) return result;
-  StoreCommands commands;
-  for (const std::string& held : own.older) commands.push_back(delete_command(installation, held));
+  Held held;
+  if (!look(installation, {}, held, result)) return result;
+  const StoreCommands commands = delete_commands(installation, held);
   if (!change(commands, result)) return result;
-  if (!commands.empty() && !look(installation, {}, own, result)) return result;
-  result.status = own.older.empty() ? TrustStatus::removed : TrustStatus::failed;
+  if (!commands.empty() && !look(installation, {}, held, result)) return result;
+  result.status = held.own.older.empty() ? TrustStatus::removed : TrustStatus::failed;
   if (commands.empty()) result.detail = "held no root of this installation";
-  if (!own.older.empty()) {
+  if (!held.own.older.empty()) {
     result.error = "trust_failed";
-    result.fingerprint = own.older.front();
+    result.fingerprint = held.own.older.front();
     result.detail = "it still holds a root of this installation";
     result.command = shell_line(keytool({"-list"}));
   }

@@ -34,11 +34,15 @@ class JavaTrustStore final : public TrustStore {
  private:
   TrustFinding finding() const;
   std::vector<std::string> keytool(std::vector<std::string> arguments) const;
+  struct Held {
+    OwnCertificates own;
+    std::string listing;  // what keytool printed
+  };
   // False: the store cannot be read; `finding` tells why.
-  bool look(std::string_view installation, std::string_view wanted, OwnCertificates& own,
-            TrustFinding& finding);
+  bool look(std::string_view installation, std::string_view wanted, Held& held, TrustFinding& finding);
   std::vector<std::string> add_command(const TrustedRoot& root) const;
-  std::vector<std::string> delete_command(std::string_view installation, std::string_view fingerprint) const;
+  // For every older root.
+  StoreCommands delete_commands(std::string_view installation, const Held& held) const;
   bool change(const StoreCommands& commands, TrustFinding& finding);
 
   const JavaInstallation java_;

@@ -94,6 +94,18 @@ TEST_F(JavaTrustTest, T09_ANewRootStandsBesideTheOldOneUntilItIsAlone) {
   EXPECT_EQ(entries.begin()->second, second.pem);
 }
 
+TEST_F(JavaTrustTest, T09_AnOlderRootIsTakenOutUnderTheNameThatDebiansHookGaveItToo) {
+  const TrustedRoot first = make_root_to_trust();
+  const std::string own = "hedge-" + first.installation + "-" + first.fingerprint.substr(0, 12);
+  for (const bool has_both : {false, true}) {
+    entries.clear();
+    entries["debian:" + own + ".pem"] = first.pem;
+    if (has_both) entries[own] = first.pem;
+    EXPECT_EQ(store().remove(first.installation).status, TrustStatus::removed);
+    EXPECT_TRUE(entries.empty());
+  }
+}
+
 TEST_F(JavaTrustTest, RemovesOnlyOurs) {
   const TrustedRoot root = make_root_to_trust();
   const AuthorityLocation other{directory_ / "other/ca", directory_ / "other/ca.lock"};
