@@ -67,11 +67,7 @@ void EdgeServer::remove_address(std::uint32_t number) {
   for (const auto& worker : workers_) worker->remove_listeners(number);
 }
 
-void EdgeServer::change_settings(EdgeSettings settings) {
-  settings.most_connections = settings_.most_connections;
-  // Workers make their TLS context when they first need it: all of them verify as the edge did at its start.
-  settings.upstream_verify = settings_.upstream_verify;
-  settings.upstream_ca = settings_.upstream_ca;
+void EdgeServer::change_settings(const EdgeSettings& settings) {
   for (const auto& worker : workers_) worker->change_settings(settings);
 }
 

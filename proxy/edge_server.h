@@ -52,7 +52,8 @@ class EdgeServer final : public ManagedEdge, public UpstreamEvents {
   // Errors: no_space (descriptors); then nothing was added.
   Result<void> add_addresses(std::vector<BoundAddress> addresses);
   void remove_address(std::uint32_t number);
-  void change_settings(EdgeSettings settings);
+  // What of them may change while the workers run (EdgeWorker::change_settings); the rest is as at the start.
+  void change_settings(const EdgeSettings& settings);
   void pause_accepting() override;
   bool has_paused() const override;
   void resume_accepting() override;

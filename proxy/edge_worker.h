@@ -65,7 +65,8 @@ class EdgeWorker {
   // The same for a worker whose listening sockets another process has taken over: nobody is accepted any
   // more, and a client that is between two requests may send one more, whose answer ends the connection.
   void drain_for_successor();
-  // Settings that may change while the worker runs: limits, cookies, the port of redirects.
+  // Settings that may change while the worker runs: limits and cookies. The rest of `settings` is
+  // passed over.
   void change_settings(EdgeSettings settings);
   void add_listeners(std::vector<ListeningSocket> sockets);
   // Clients in its queue are accepted before it is closed.

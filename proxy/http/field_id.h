@@ -13,4 +13,21 @@ FieldId identify_field(std::string_view name);
 // one.
 FieldId identify_field(std::string_view name, unsigned short beast_field);
 
+// Fields that every writer of a message makes itself, or that concern one connection only (RFC 9110, section
+// 7.6.1; RFC 9113, section 8.2.2): they are never copied from one message to the next.
+constexpr bool is_made_anew(FieldId id) {
+  switch (id) {
+    case FieldId::connection:
+    case FieldId::content_length:
+    case FieldId::keep_alive:
+    case FieldId::proxy:
+    case FieldId::te:
+    case FieldId::transfer_encoding:
+    case FieldId::upgrade:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace hedge::proxy::http

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "proxy/http/field_id.h"
+
 namespace hedge::proxy::http {
 namespace {
 
@@ -17,25 +19,9 @@ void append_field(std::string& out, std::string_view name, std::string_view valu
   out.append(name).append(": ").append(value).append("\r\n");
 }
 
-// The fields that the writer makes itself, or that concern one connection only.
-bool is_written_otherwise(FieldId id) {
-  switch (id) {
-    case FieldId::connection:
-    case FieldId::content_length:
-    case FieldId::keep_alive:
-    case FieldId::proxy:
-    case FieldId::te:
-    case FieldId::transfer_encoding:
-    case FieldId::upgrade:
-      return true;
-    default:
-      return false;
-  }
-}
-
 void append_fields(std::string& out, const std::vector<Field>& fields) {
   for (const Field& field : fields) {
-    if (!field.omit && !is_written_otherwise(field.id)) append_field(out, field.name, field.value);
+    if (!field.omit && !is_made_anew(field.id)) append_field(out, field.name, field.value);
   }
 }
 
@@ -76,7 +62,7 @@ void append_request_head(std::string& out, const RequestHead& head, ConnectionHe
       .append(" HTTP/1.1\r\nHost: ");
   out.append(head.authority).append("\r\n");
   for (const Field& field : head.fields) {
-    if (!field.omit && field.id != FieldId::host && !is_written_otherwise(field.id))
+    if (!field.omit && field.id != FieldId::host && !is_made_anew(field.id))
       append_field(out, field.name, field.value);
   }
   append_framing(out, head.body);

@@ -91,22 +91,9 @@ std::optional<ProxyError> choose_authority(const Http2FieldCollector& block, Req
   return std::nullopt;
 }
 
-// What is written anew, or concerns one connection only (RFC 9113, section 8.2.2).
+// HTTP/2 has a pseudo-header for the host.
 bool stays_here(const Field& field) {
-  if (field.omit) return true;
-  switch (field.id) {
-    case FieldId::connection:
-    case FieldId::content_length:
-    case FieldId::host:
-    case FieldId::keep_alive:
-    case FieldId::proxy:
-    case FieldId::te:
-    case FieldId::transfer_encoding:
-    case FieldId::upgrade:
-      return true;
-    default:
-      return false;
-  }
+  return field.omit || field.id == FieldId::host || is_made_anew(field.id);
 }
 
 std::string_view lower(std::string_view name, TextArena& texts) {

@@ -2,9 +2,9 @@
 // Exit 0: all as it should be.
 import { strict as assert } from "node:assert";
 import { readFile } from "node:fs/promises";
-import { request } from "node:http";
 import { chromium } from "playwright-core";
 import { BrowserApp } from "./browser_app.mjs";
+import { putRoute } from "./control_api.mjs";
 
 const plan = JSON.parse(process.argv[2]);
 const limit = { timeout: 20_000 };
@@ -12,18 +12,6 @@ const secure = (host, path = "/") => `https://${host}:${plan.https}${path}`;
 const plain = (host, path = "/") => `http://${host}:${plan.http}${path}`;
 const alphaHost = "alpha.dev.localhost";
 const betaHost = "beta.dev.localhost";
-
-function putRoute(host, upstream) {
-  return new Promise((resolve, reject) => {
-    const headers = { "Content-Type": "application/json" };
-    const call = request({ socketPath: plan.control, method: "PUT", path: `/v1/routes/${host}`, headers }, (answer) => {
-      answer.resume();
-      answer.on("end", () => (answer.statusCode === 200 ? resolve() : reject(new Error(`status ${answer.statusCode}`))));
-    });
-    call.on("error", reject);
-    call.end(JSON.stringify({ upstream }));
-  });
-}
 
 const protocolOf = (page) => page.evaluate(() => performance.getEntriesByType("navigation")[0].nextHopProtocol);
 const fetchJson = (page, path) => page.evaluate(async (where) => (await fetch(where)).json(), path);
@@ -179,8 +167,8 @@ const checks = {
 
 const alpha = await new BrowserApp("alpha").start();
 const beta = await new BrowserApp("beta").start();
-for (const host of [alphaHost, "alpha.test"]) await putRoute(host, alpha.upstream);
-await putRoute(betaHost, beta.upstream);
+for (const host of [alphaHost, "alpha.test"]) await putRoute(plan.control, host, { upstream: alpha.upstream });
+await putRoute(plan.control, betaHost, { upstream: beta.upstream });
 const args = ["--no-sandbox", "--host-resolver-rules=MAP * 127.0.0.1", `--log-net-log=${plan.netlog}`, "--net-log-capture-mode=IncludeSensitive"];
 const browser = await chromium.launch({ executablePath: plan.chromium, args });
 try {

@@ -12,7 +12,7 @@ from support.hedge_program import HedgeProgram
 from support.private_world import require_programs, skip
 
 CHROMIUM = "/usr/bin/chromium"
-SCRIPTS = ("edge_page.mjs", "browser_app.mjs")
+SCRIPTS = ("edge_page.mjs", "browser_app.mjs", "control_api.mjs")
 WILDCARD = "subjectAltName=DNS:*.dev.localhost,DNS:alpha.test\nextendedKeyUsage=serverAuth\n"
 
 

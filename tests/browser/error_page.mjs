@@ -1,9 +1,9 @@
 // Opens the edge's error pages and says whether they are as they should be. Argument: JSON {chromium, port, control, hosts: {host:
 // [status, command]}, starting: host, live: route, pictures: directory or ""}. Exit 0: all as it should be.
 import { strict as assert } from "node:assert";
-import { request } from "node:http";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
+import { putRoute } from "./control_api.mjs";
 
 const plan = JSON.parse(process.argv[2]);
 const limit = { timeout: 20_000 };
@@ -53,18 +53,6 @@ async function checkPage(browser, host, status, command) {
   assert.equal(backgrounds.size, 2, "light and dark differ");
 }
 
-function putRoute(host, route) {
-  return new Promise((resolve, reject) => {
-    const headers = { "Content-Type": "application/json" };
-    const call = request({ socketPath: plan.control, method: "PUT", path: `/v1/routes/${host}`, headers }, (answer) => {
-      answer.resume();
-      answer.on("end", () => (answer.statusCode === 200 ? resolve() : reject(new Error(`status ${answer.statusCode}`))));
-    });
-    call.on("error", reject);
-    call.end(JSON.stringify(route));
-  });
-}
-
 async function checkStarting(browser) {
   const page = await browser.newPage();
   const response = await page.goto(url(plan.starting), limit);
@@ -72,7 +60,7 @@ async function checkStarting(browser) {
   assert.equal(response.headers()["retry-after"], "2");
   assert.ok(await page.getByText("Looking again").isVisible());
   await picture(page, "starting");
-  await putRoute(plan.starting, plan.live);
+  await putRoute(plan.control, plan.starting, plan.live);
   await page.getByText("hello").waitFor(limit);
   assert.equal(page.url(), url(plan.starting));
 }

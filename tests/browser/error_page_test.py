@@ -15,6 +15,7 @@ from support.private_world import require_programs, skip
 from support.small_app import SmallApp
 
 CHROMIUM = "/usr/bin/chromium"
+SCRIPTS = ("error_page.mjs", "control_api.mjs")
 
 
 def prepare() -> None:
@@ -45,12 +46,12 @@ class ErrorPages(unittest.TestCase):
             self.assertIn(b" 200 ", control.recv(4096).split(b"\r\n")[0])
 
     def run_script(self, plan: dict) -> None:
-        script = Path(__file__).with_name("error_page.mjs")
-        # Node looks for packages beside the script.
-        shutil.copy(script, self.directory)
+        for script in SCRIPTS:
+            # Node looks for packages beside the script.
+            shutil.copy(Path(__file__).with_name(script), self.directory)
         (self.directory / "node_modules").symlink_to(vite_project.packages())
         done = subprocess.run(
-            ["node", self.directory / script.name, json.dumps(plan)], env=self.hedge.environment, cwd=self.directory,
+            ["node", self.directory / SCRIPTS[0], json.dumps(plan)], env=self.hedge.environment, cwd=self.directory,
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
         self.assertEqual(done.returncode, 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}\n{self.hedge.edge_log()[-1000:]}")
 

@@ -3,12 +3,12 @@
 import os
 import signal
 import socket
-import threading
 import unittest
 from pathlib import Path
 
 from program_world import ProgramWorld, prepare
 from support import bounded_wait
+from support.client_threads import ClientThreads
 from support.control_api import ControlApi
 from support.load import Load
 from support.small_app import SmallApp
@@ -20,36 +20,26 @@ GHOSTS = 200
 CLIENTS = 8
 
 
-class Hammer:
+class Hammer(ClientThreads):
     """Clients that ask one ghost after the other; every answer's error id is counted."""
 
     def __init__(self, world: "Ghosts"):
-        self._world, self._stop, self._lock = world, threading.Event(), threading.Lock()
+        super().__init__(self._run, range(CLIENTS))
+        self._world = world
         self.answers: dict[tuple[int, str], int] = {}
-        self._threads = [threading.Thread(target=self._run, args=(first,), daemon=True) for first in range(CLIENTS)]
-
-    def __enter__(self) -> "Hammer":
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_) -> None:
-        self._stop.set()
-        for thread in self._threads:
-            thread.join(30)
 
     def _run(self, number: int) -> None:
         client = self._world.hedge.client()
-        while not self._stop.is_set():
+        while not self.stop.is_set():
             number = (number + CLIENTS) % GHOSTS
             answer = client.request(f"ghost{number}.dev.localhost")
-            with self._lock:
+            with self.lock:
                 key = (answer.status, answer.error)
                 self.answers[key] = self.answers.get(key, 0) + 1
 
     @property
     def count(self) -> int:
-        with self._lock:
+        with self.lock:
             return sum(self.answers.values())
 
 

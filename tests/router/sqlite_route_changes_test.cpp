@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "router/sqlite_route_store.h"
-#include "tests/support/temporary_directory.h"
+#include "tests/router/sqlite_store_fixture.h"
 
 namespace hedge::router {
 namespace {
@@ -18,26 +18,7 @@ Route route(std::string host, std::string worktree) {
   return out;
 }
 
-class SqliteRouteChangesTest : public testing::Test {
- protected:
-  std::unique_ptr<SqliteRouteStore> open() {
-    auto store = SqliteRouteStore::open(path());
-    if (store) return std::move(*store);
-    ADD_FAILURE() << store.error().to_string();
-    return nullptr;
-  }
-  std::filesystem::path path() const { return directory_ / "routes.db"; }
-  // As another program would: past the store's own checks.
-  void run_sql(std::string_view sql) {
-    auto database =
-        sqlite::Database::open(path(), sqlite::OpenMode::read_write_create, sqlite::Durability::normal);
-    ASSERT_TRUE(database) << database.error().to_string();
-    const auto done = database->execute(sql);
-    ASSERT_TRUE(done) << done.error().to_string();
-  }
-
-  test::TemporaryDirectory directory_;
-};
+class SqliteRouteChangesTest : public SqliteStoreFixture {};
 
 // What the changes name, as "put", "-removed" and "?unreadable".
 std::string names_of(const ChangedRoutes& changes) {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "tests/support/temporary_directory.h"
+#include "tests/router/sqlite_store_fixture.h"
 
 namespace hedge::router {
 namespace {
@@ -26,23 +26,8 @@ Route route(std::string host, std::string worktree, std::string upstream = "tcp:
   return out;
 }
 
-class SqliteRouteStoreTest : public testing::Test {
+class SqliteRouteStoreTest : public SqliteStoreFixture {
  protected:
-  std::unique_ptr<SqliteRouteStore> open() {
-    auto store = SqliteRouteStore::open(path());
-    if (store) return std::move(*store);
-    ADD_FAILURE() << store.error().to_string();
-    return nullptr;
-  }
-  std::filesystem::path path() const { return directory_ / "routes.db"; }
-  // As another program would: past the store's own checks.
-  void run_sql(std::string_view sql) {
-    auto database =
-        sqlite::Database::open(path(), sqlite::OpenMode::read_write_create, sqlite::Durability::normal);
-    ASSERT_TRUE(database) << database.error().to_string();
-    const auto done = database->execute(sql);
-    ASSERT_TRUE(done) << done.error().to_string();
-  }
   std::vector<std::string> hosts(RouteStore& store) {
     const auto loaded = store.load_all();
     std::vector<std::string> out;
@@ -53,8 +38,6 @@ class SqliteRouteStoreTest : public testing::Test {
     for (const Route& found : loaded->routes) out.push_back(found.host);
     return out;
   }
-
-  test::TemporaryDirectory directory_;
 };
 
 using Hosts = std::vector<std::string>;

@@ -1,9 +1,10 @@
 """gRPC clients that call without a pause and remember every failure: HTTP/2 whose connections live long."""
 
-import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import grpc
+
+from support.client_threads import ClientThreads
 
 METHOD = "/test.Echo/Echo"
 
@@ -22,39 +23,30 @@ class GrpcApp:
         self._server.stop(None).wait(10)
 
 
-class GrpcLoad:
+class GrpcLoad(ClientThreads):
     """Each client has a connection of its own, for as long as the server lets it."""
 
     def __init__(self, port: int, host: str, clients: int = 2):
-        self._stop = threading.Event()
-        self._lock = threading.Lock()
         self.answered = 0
         self.failures: list[str] = []
         # Without a proxy of the environment, and without sharing connections between channels.
         options = (("grpc.default_authority", host), ("grpc.use_local_subchannel_pool", 1), ("grpc.enable_http_proxy", 0))
         self._channels = [grpc.insecure_channel(f"127.0.0.1:{port}", options) for _ in range(clients)]
-        self._threads = [threading.Thread(target=self._run, args=(channel,), daemon=True) for channel in self._channels]
+        super().__init__(self._run, self._channels)
 
-    def __enter__(self) -> "GrpcLoad":
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_) -> None:
-        self._stop.set()
-        for thread in self._threads:
-            thread.join(30)
+    def __exit__(self, *failure) -> None:
+        super().__exit__(*failure)
         for channel in self._channels:
             channel.close()
 
     def _run(self, channel: grpc.Channel) -> None:
         call = channel.unary_unary(METHOD)
-        while not self._stop.is_set():
+        while not self.stop.is_set():
             try:
                 if call(b"hello", timeout=20) != b"hello":
                     raise AssertionError("another answer")
-                with self._lock:
+                with self.lock:
                     self.answered += 1
             except (grpc.RpcError, AssertionError) as failure:
-                with self._lock:
+                with self.lock:
                     self.failures.append(repr(failure))

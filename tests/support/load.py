@@ -1,34 +1,22 @@
 """Clients that ask without a pause and remember every failure."""
 
 import http.client
-import threading
+
+from support.client_threads import ClientThreads
 
 
-class Load:
+class Load(ClientThreads):
     """`keep_alive` clients that keep their connection as long as the server does, and `one_shot` ones that connect anew each time."""
 
     def __init__(self, port: int, host: str, keep_alive: int = 3, one_shot: int = 3):
         self._port, self._host = port, host
-        self._stop = threading.Event()
-        self._lock = threading.Lock()
         self.answered = 0
         self.failures: list[str] = []
-        kinds = [False] * keep_alive + [True] * one_shot
-        self._threads = [threading.Thread(target=self._run, args=(close,), daemon=True) for close in kinds]
-
-    def __enter__(self) -> "Load":
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_) -> None:
-        self._stop.set()
-        for thread in self._threads:
-            thread.join(30)
+        super().__init__(self._run, [False] * keep_alive + [True] * one_shot)
 
     def _run(self, close: bool) -> None:
         connection = None
-        while not self._stop.is_set():
+        while not self.stop.is_set():
             try:
                 connection = connection or http.client.HTTPConnection("127.0.0.1", self._port, timeout=20)
                 connection.request("GET", "/", headers={"Host": self._host, **({"Connection": "close"} if close else {})})
@@ -39,10 +27,10 @@ class Load:
                 if response.will_close:
                     connection.close()
                     connection = None
-                with self._lock:
+                with self.lock:
                     self.answered += 1
             except (OSError, http.client.HTTPException, AssertionError) as failure:
-                with self._lock:
+                with self.lock:
                     self.failures.append(f"{'one-shot' if close else 'keep-alive'}: {failure!r}")
                 if connection:
                     connection.close()
